@@ -1,0 +1,32 @@
+//! The vocabulary that all of Sylvan speaks.
+//!
+//! Types without I/O: [`Error`] with Subversion's numbers, path types ([`RelPath`], [`Dirent`],
+//! [`Url`]), [`Revnum`], [`Depth`], [`NodeKind`], [`Checksum`], [`Props`], [`Timestamp`].
+//!
+//! ```
+//! use sylvan_core::{RelPath, Url};
+//!
+//! let url = Url::parse("HTTP://Example.ORG:80/repos/trunk/").unwrap();
+//! assert_eq!(url.as_str(), "http://example.org/repos/trunk");
+//! assert_eq!(url.join(RelPath::new("a b").unwrap()).as_str(), "http://example.org/repos/trunk/a%20b");
+//! ```
+
+mod checksum;
+mod depth;
+pub mod error;
+mod kind;
+mod lock;
+pub mod path;
+pub mod props;
+mod revnum;
+mod time;
+
+pub use checksum::{Checksum, ChecksumKind, Md5, Sha1};
+pub use depth::Depth;
+pub use error::{Error, ErrorCode, Result};
+pub use kind::NodeKind;
+pub use lock::Lock;
+pub use path::{Dirent, RelPath, RelPathBuf, Url};
+pub use props::Props;
+pub use revnum::Revnum;
+pub use time::Timestamp;

@@ -1,0 +1,321 @@
+use std::io::Write;
+
+use sylvan_core::{
+    Depth, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Timestamp, Url,
+};
+use sylvan_delta::{Editor, ReportEntry};
+
+/// What a session can be asked whether the server knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Capability {
+    /// Depth in reports.
+    Depth,
+    /// Merge tracking.
+    Mergeinfo,
+    /// Log with chosen revision properties.
+    LogRevprops,
+    /// Replay of a part of a repository.
+    PartialReplay,
+    /// Revision properties set with a commit.
+    CommitRevprops,
+    /// Revision properties changed only if they have an expected value.
+    AtomicRevprops,
+    /// Properties inherited from parents.
+    InheritedProps,
+    /// Revision properties for a transaction only.
+    EphemeralTxnprops,
+    /// `file_revs` from younger to older.
+    FileRevsReverse,
+    /// The `list` operation.
+    List,
+}
+
+/// What is known of one node of a repository at a revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    /// File or folder.
+    pub kind: NodeKind,
+    /// The size of a file in bytes; `None` for folders or where it was not asked for.
+    pub size: Option<u64>,
+    /// Whether it has properties.
+    pub has_props: bool,
+    /// The revision that changed it last.
+    pub created_rev: Option<Revnum>,
+    /// When that was.
+    pub time: Option<Timestamp>,
+    /// Who did it.
+    pub last_author: Option<String>,
+}
+
+/// Which fields of [`DirEntry`] a caller needs; servers save work for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirEntryFields {
+    /// [`DirEntry::kind`].
+    pub kind: bool,
+    /// [`DirEntry::size`].
+    pub size: bool,
+    /// [`DirEntry::has_props`].
+    pub has_props: bool,
+    /// [`DirEntry::created_rev`].
+    pub created_rev: bool,
+    /// [`DirEntry::time`].
+    pub time: bool,
+    /// [`DirEntry::last_author`].
+    pub last_author: bool,
+}
+
+impl DirEntryFields {
+    /// Everything.
+    pub const ALL: Self = Self {
+        kind: true,
+        size: true,
+        has_props: true,
+        created_rev: true,
+        time: true,
+        last_author: true,
+    };
+    /// The kind alone.
+    pub const KIND: Self = Self {
+        kind: true,
+        size: false,
+        has_props: false,
+        created_rev: false,
+        time: false,
+        last_author: false,
+    };
+}
+
+/// What an update brings.
+#[derive(Clone, Debug)]
+pub struct UpdateOptions {
+    /// The revision wanted; `None` is the youngest.
+    pub rev: Option<Revnum>,
+    /// One child of the anchor to be updated, or empty for the anchor itself.
+    pub target: String,
+    /// How deep; `None` is what the report says of each folder.
+    pub depth: Option<Depth>,
+    /// Whether added nodes are sent with where they were copied from.
+    pub send_copyfrom_args: bool,
+    /// Whether a node of other ancestry at the same path may be sent as a change.
+    pub ignore_ancestry: bool,
+}
+
+/// A path that a revision changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedPath {
+    /// `A`, `D`, `M` or `R`.
+    pub action: char,
+    /// Path and revision of the copy source.
+    pub copy_from: Option<(String, Revnum)>,
+    /// The node's kind, if the server says.
+    pub kind: NodeKind,
+    /// Whether the text changed, if the server says.
+    pub text_modified: Option<bool>,
+    /// Whether properties changed, if the server says.
+    pub props_modified: Option<bool>,
+}
+
+/// One revision of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogEntry {
+    /// The revision; `None` ends the children of a merged revision.
+    pub rev: Option<Revnum>,
+    /// The asked-for revision properties.
+    pub revprops: Props,
+    /// Changed paths with a leading `/`, in order of path, if asked for.
+    pub changed_paths: Option<Vec<(String, ChangedPath)>>,
+    /// Whether revisions merged by this one follow.
+    pub has_children: bool,
+    /// Whether merged revisions are subtracted (reverse merge).
+    pub subtractive_merge: bool,
+}
+
+/// What a log shows.
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// Paths below the session's URL; empty means the URL itself.
+    pub paths: Vec<RelPathBuf>,
+    /// First revision shown; `None` is the youngest.
+    pub start: Option<Revnum>,
+    /// Last revision shown; `None` is the youngest.
+    pub end: Option<Revnum>,
+    /// Most revisions shown; 0 is no limit.
+    pub limit: u32,
+    /// Whether changed paths are wanted.
+    pub discover_changed_paths: bool,
+    /// Whether history stops at copies.
+    pub strict_node_history: bool,
+    /// Whether revisions merged are shown too.
+    pub include_merged_revisions: bool,
+    /// Revision properties wanted; `None` means all.
+    pub revprops: Option<Vec<String>>,
+}
+
+/// Receives log entries in order.
+pub type LogReceiver<'a> = dyn FnMut(LogEntry) -> Result<()> + 'a;
+
+/// Receives the entries of [`Session::list`], in the server's order: path below the listed one
+/// (empty for itself).
+pub type ListReceiver<'a> = dyn FnMut(&RelPath, &DirEntry) -> Result<()> + 'a;
+
+/// Part of a node's history at one location.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocationSegment {
+    /// Oldest revision of the segment.
+    pub start: Revnum,
+    /// Youngest revision of the segment.
+    pub end: Revnum,
+    /// Path below the repository root; `None` in a gap.
+    pub path: Option<RelPathBuf>,
+}
+
+/// The properties that one parent hands down: its path below the repository root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InheritedProps {
+    /// The parent's path below the repository root.
+    pub path: RelPathBuf,
+    /// Its properties.
+    pub props: Props,
+}
+
+/// A folder's listing with what else was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Directory {
+    /// Children by name.
+    pub entries: std::collections::BTreeMap<String, DirEntry>,
+    /// The revision that was read.
+    pub rev: Revnum,
+    /// The folder's properties, entry properties too.
+    pub props: Props,
+}
+
+/// An open repository, seen from one URL in it (the session URL). Paths are relative to that URL
+/// unless they are said to be below the repository root. A revision of `None` is the youngest.
+///
+/// Sessions are blocking. One session is used by one thread at a time; it may use several
+/// connections inside. They poll the cancellation flag they were opened with.
+pub trait Session: Send {
+    /// Returns the session URL.
+    fn url(&self) -> &Url;
+
+    /// Moves the session to another URL of the same repository.
+    ///
+    /// # Errors
+    /// `RA_ILLEGAL_URL` if `url` is not below the repository root.
+    fn reparent(&mut self, url: &Url) -> Result<()>;
+
+    /// Returns the URL of the repository's root.
+    fn repos_root(&mut self) -> Result<Url>;
+
+    /// Returns the repository's UUID.
+    fn uuid(&mut self) -> Result<String>;
+
+    /// Tells whether the server has a capability.
+    fn has_capability(&mut self, capability: Capability) -> Result<bool>;
+
+    /// Returns the youngest revision.
+    fn latest_rev(&mut self) -> Result<Revnum>;
+
+    /// Returns the youngest revision at a moment.
+    fn dated_rev(&mut self, time: Timestamp) -> Result<Revnum>;
+
+    /// Returns all revision properties of a revision.
+    fn rev_proplist(&mut self, rev: Revnum) -> Result<Props>;
+
+    /// Returns one revision property.
+    fn rev_prop(&mut self, rev: Revnum, name: &str) -> Result<Option<Vec<u8>>>;
+
+    /// Returns the kind of a node, [`NodeKind::None`] if there is none.
+    fn check_path(&mut self, path: &RelPath, rev: Option<Revnum>) -> Result<NodeKind>;
+
+    /// Returns what is known of a node, `None` if there is none.
+    fn stat(&mut self, path: &RelPath, rev: Option<Revnum>) -> Result<Option<DirEntry>>;
+
+    /// Writes a file's content to `out` (if given) and returns the revision read and the file's
+    /// properties (entry properties too). The content's checksum is checked.
+    fn read_file(
+        &mut self,
+        path: &RelPath,
+        rev: Option<Revnum>,
+        out: Option<&mut dyn Write>,
+    ) -> Result<(Revnum, Props)>;
+
+    /// Reads a folder; `entries` says which fields of its children, `None` for no children.
+    fn read_dir(
+        &mut self,
+        path: &RelPath,
+        rev: Option<Revnum>,
+        entries: Option<DirEntryFields>,
+    ) -> Result<Directory>;
+
+    /// Lists a tree, filtered by glob `patterns` on the last component (none: everything).
+    fn list(
+        &mut self,
+        path: &RelPath,
+        rev: Option<Revnum>,
+        patterns: Option<&[String]>,
+        depth: Depth,
+        fields: DirEntryFields,
+        receive: &mut ListReceiver<'_>,
+    ) -> Result<()>;
+
+    /// Sends log entries to `receive`.
+    fn log(&mut self, options: &LogOptions, receive: &mut LogReceiver<'_>) -> Result<()>;
+
+    /// Reports what the client has and drives `editor` with what brings it up to date. Calls
+    /// `close_edit`, or `abort_edit` on any error.
+    fn update(
+        &mut self,
+        options: &UpdateOptions,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()>;
+
+    /// As [`Session::update`], to another URL.
+    fn switch(
+        &mut self,
+        options: &UpdateOptions,
+        url: &Url,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()>;
+
+    /// As [`Session::update`], without file contents (no `apply_text`; `close_file` comes with no
+    /// checksum): for `status --show-updates`.
+    fn status(
+        &mut self,
+        options: &UpdateOptions,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()>;
+
+    /// Returns where `path` at `peg` was at each of `revs` (paths below the repository root);
+    /// revisions where it did not exist are left out.
+    fn locations(
+        &mut self,
+        path: &RelPath,
+        peg: Revnum,
+        revs: &[Revnum],
+    ) -> Result<Vec<(Revnum, RelPathBuf)>>;
+
+    /// Returns the history of `path` at `peg` from `start` (younger) down to `end`, youngest first.
+    fn location_segments(
+        &mut self,
+        path: &RelPath,
+        peg: Option<Revnum>,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+    ) -> Result<Vec<LocationSegment>>;
+
+    /// Returns the lock on a path.
+    fn lock(&mut self, path: &RelPath) -> Result<Option<Lock>>;
+
+    /// Returns the locks on and below a path, by path below the repository root.
+    fn locks(&mut self, path: &RelPath, depth: Depth) -> Result<Vec<Lock>>;
+
+    /// Returns the properties that `path` inherits, root first.
+    fn inherited_props(&mut self, path: &RelPath, rev: Revnum) -> Result<Vec<InheritedProps>>;
+
+    /// Returns the revision in which `path`, present at `peg`, was first deleted up to `end`.
+    fn deleted_rev(&mut self, path: &RelPath, peg: Revnum, end: Revnum) -> Result<Option<Revnum>>;
+}
