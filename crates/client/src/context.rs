@@ -1,0 +1,99 @@
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, PoisonError};
+
+use sylvan_core::{Result, Url};
+use sylvan_ra::Session;
+
+/// Opens a session at a URL.
+pub type Opener = dyn Fn(&Url) -> Result<Box<dyn Session>> + Send + Sync;
+
+/// The sessions of one program run, kept by repository so that the next operation on the same
+/// repository needs no new connection.
+pub struct Sessions {
+    open: Box<Opener>,
+    idle: Mutex<Vec<Idle>>,
+}
+
+struct Idle {
+    root: Url,
+    session: Box<dyn Session>,
+}
+
+/// A session on loan from [`Sessions`]. It is closed when dropped; [`PooledSession::give_back`]
+/// keeps it for others, to be called where the last operation on it ended well.
+pub struct PooledSession<'a> {
+    session: Box<dyn Session>,
+    pool: &'a Sessions,
+}
+
+impl Sessions {
+    /// Makes an empty pool.
+    pub fn new(open: Box<Opener>) -> Self {
+        Self {
+            open,
+            idle: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Returns a session at `url`: an idle one of its repository, moved there, or a new one.
+    ///
+    /// # Errors
+    /// What opening or moving a session gives.
+    pub fn open(&self, url: &Url) -> Result<PooledSession<'_>> {
+        let mut session = match self.take_idle(url) {
+            Some(idle) => idle,
+            None => (self.open)(url)?,
+        };
+        if session.url() != url {
+            session.reparent(url)?;
+        }
+        Ok(PooledSession {
+            session,
+            pool: self,
+        })
+    }
+
+    fn take_idle(&self, url: &Url) -> Option<Box<dyn Session>> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = idle
+            .iter()
+            .position(|idle| url.strip_prefix(&idle.root).is_some())?;
+        Some(idle.swap_remove(at).session)
+    }
+}
+
+impl PooledSession<'_> {
+    /// Keeps the session for the next operation on its repository.
+    pub fn give_back(mut self) {
+        if let Ok(root) = self.session.repos_root() {
+            self.pool
+                .idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(Idle {
+                    root,
+                    session: self.session,
+                });
+        }
+    }
+}
+
+impl Deref for PooledSession<'_> {
+    type Target = dyn Session;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.session
+    }
+}
+
+impl DerefMut for PooledSession<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.session
+    }
+}
+
+/// What an operation may use.
+pub struct Context {
+    /// Open sessions by repository.
+    pub sessions: Sessions,
+}
