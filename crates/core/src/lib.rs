@@ -14,6 +14,7 @@
 mod checksum;
 mod depth;
 pub mod error;
+pub mod fold;
 mod kind;
 mod lock;
 pub mod path;
