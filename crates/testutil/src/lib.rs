@@ -1,0 +1,7 @@
+//! For tests only: sandboxes, servers, and runs of Debian's svn beside the program under test.
+
+mod pair;
+mod svnserve;
+
+pub use pair::{Pair, Run, tree, wc_rows};
+pub use svnserve::{Svnserve, free_port};

@@ -1,0 +1,287 @@
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+
+/// Two folders with the same content, one for the program under test and one for Debian's svn, in
+/// which the same commands are run and must do the same.
+pub struct Pair {
+    scratch: tempfile::TempDir,
+    ours: PathBuf,
+}
+
+/// What a command printed and returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The exit code; negative for a signal.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Pair {
+    /// Makes two empty folders. `ours` is the `svn` under test.
+    pub fn new(ours: impl Into<PathBuf>) -> Self {
+        let scratch = tempfile::tempdir().expect("the temp folder is writable");
+        for name in ["ours", "theirs", "home"] {
+            fs::create_dir(scratch.path().join(name)).expect("a fresh folder is writable");
+        }
+        Self {
+            scratch,
+            ours: ours.into(),
+        }
+    }
+
+    /// Returns the folder of the program under test.
+    pub fn ours(&self) -> PathBuf {
+        self.scratch.path().join("ours")
+    }
+
+    /// Returns the folder of Debian's svn.
+    pub fn theirs(&self) -> PathBuf {
+        self.scratch.path().join("theirs")
+    }
+
+    /// Returns the folder above both, for servers and repositories.
+    pub fn root(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Runs the program under test in its folder.
+    pub fn run_ours(&self, args: &[&str]) -> Run {
+        self.run(&self.ours, &self.ours(), args)
+    }
+
+    /// Runs the program under test in a folder of choice.
+    pub fn run_ours_in(&self, folder: &Path, args: &[&str]) -> Run {
+        self.run(&self.ours, folder, args)
+    }
+
+    /// Runs Debian's svn in its folder.
+    pub fn run_theirs(&self, args: &[&str]) -> Run {
+        self.run(Path::new("svn"), &self.theirs(), args)
+    }
+
+    /// Runs Debian's svn in a folder of choice.
+    pub fn run_theirs_in(&self, folder: &Path, args: &[&str]) -> Run {
+        self.run(Path::new("svn"), folder, args)
+    }
+
+    /// Runs the same in both folders; output and exit code must be equal.
+    pub fn both(&self, args: &[&str]) -> Run {
+        let theirs = self.run_theirs(args);
+        let ours = self.run_ours(args);
+        assert_same(&theirs, &ours, args);
+        ours
+    }
+
+    /// As [`Pair::both`], for output whose lines have no fixed order.
+    pub fn both_unordered(&self, args: &[&str]) -> Run {
+        let theirs = self.run_theirs(args);
+        let ours = self.run_ours(args);
+        assert_same(&sorted(&theirs), &sorted(&ours), args);
+        ours
+    }
+
+    /// Does the same to both folders.
+    pub fn each(&self, change: impl Fn(&Path)) {
+        change(&self.ours());
+        change(&self.theirs());
+    }
+
+    /// Requires the trees below `path` to be equal: names, kinds, modes, contents, symlink targets.
+    pub fn assert_same_tree(&self, path: &str) {
+        let theirs = tree(&self.theirs().join(path));
+        let ours = tree(&self.ours().join(path));
+        assert_eq!(theirs, ours, "the trees below {path} differ");
+    }
+
+    /// Requires the rows of the wc.db of `path` to be equal, but for ids and times.
+    pub fn assert_same_db(&self, path: &str) {
+        let theirs = wc_rows(&self.theirs().join(path));
+        let ours = wc_rows(&self.ours().join(path));
+        for (table, rows) in &theirs {
+            assert_eq!(rows, &ours[table], "rows of {table} in {path}");
+        }
+    }
+
+    /// The environment in which both run: own home, fixed locale and time zone.
+    pub fn command(&self, program: &Path, folder: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(folder)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.root().join("home"))
+            .env("LC_ALL", "C.UTF-8")
+            .env("TZ", "UTC")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, program: &Path, folder: &Path, args: &[&str]) -> Run {
+        let output = self
+            .command(program, folder)
+            .args(args)
+            .output()
+            .unwrap_or_else(|error| panic!("{} does not start: {error}", program.display()));
+        Run::from(output)
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Run {
+    /// Requires success without a word on standard error.
+    #[must_use]
+    pub fn success(self) -> Self {
+        assert_eq!(
+            (self.code, self.stderr.as_str()),
+            (0, ""),
+            "{}",
+            self.stdout
+        );
+        self
+    }
+}
+
+fn assert_same(theirs: &Run, ours: &Run, args: &[&str]) {
+    assert_eq!(
+        theirs.stdout, ours.stdout,
+        "stdout of svn {args:?}\nstderr: {}",
+        ours.stderr
+    );
+    assert_eq!(theirs.stderr, ours.stderr, "stderr of svn {args:?}");
+    assert_eq!(theirs.code, ours.code, "exit code of svn {args:?}");
+}
+
+fn sorted(run: &Run) -> Run {
+    let sort = |text: &str| {
+        let mut lines: Vec<_> = text.lines().collect();
+        lines.sort_unstable();
+        lines.join("\n")
+    };
+    Run {
+        code: run.code,
+        stdout: sort(&run.stdout),
+        stderr: sort(&run.stderr),
+    }
+}
+
+/// Describes a tree without its `.svn` folders: a line for each node.
+pub fn tree(root: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    walk(root, "", &mut lines);
+    lines
+}
+
+fn walk(folder: &Path, below: &str, lines: &mut Vec<String>) {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.expect("a readable folder").file_name())
+        .collect();
+    names.sort();
+    for name in names {
+        if name == ".svn" {
+            continue;
+        }
+        let path = folder.join(&name);
+        let shown = format!("{below}/{}", name.to_string_lossy());
+        let meta = fs::symlink_metadata(&path).expect("just listed");
+        if meta.is_symlink() {
+            let target = fs::read_link(&path).expect("a symlink");
+            lines.push(format!("{shown} -> {}", target.display()));
+        } else if meta.is_dir() {
+            lines.push(format!("{shown}/ {:o}", meta.permissions().mode() & 0o777));
+            walk(&path, &shown, lines);
+        } else {
+            let content = fs::read(&path).expect("a readable file");
+            lines.push(format!(
+                "{shown} {:o} {}",
+                meta.permissions().mode() & 0o777,
+                summary(&content)
+            ));
+        }
+    }
+}
+
+fn summary(content: &[u8]) -> String {
+    if content.len() <= 200 {
+        return content.escape_ascii().to_string();
+    }
+    let hash = content
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    format!("{} bytes, {hash:016x}", content.len())
+}
+
+/// The tables compared, with the columns that are left out (ids) or of which only counts whether
+/// there is a value (times).
+const TABLES: [(&str, &[&str], &[&str]); 9] = [
+    ("REPOSITORY", &["id"], &[]),
+    ("WCROOT", &["id"], &[]),
+    ("PRISTINE", &[], &[]),
+    ("ACTUAL_NODE", &[], &[]),
+    ("LOCK", &["repos_id"], &[]),
+    ("WORK_QUEUE", &["id"], &[]),
+    ("WC_LOCK", &[], &[]),
+    ("NODES", &["repos_id"], &["last_mod_time"]),
+    ("EXTERNALS", &["repos_id"], &[]),
+];
+
+/// Reads the rows of a working copy's wc.db, by table, as text, sorted, without ids and times.
+pub fn wc_rows(wc: &Path) -> BTreeMap<&'static str, Vec<String>> {
+    let path = wc.join(".svn/wc.db");
+    let db = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    TABLES
+        .iter()
+        .map(|(table, left_out, presence)| (*table, table_rows(&db, table, left_out, presence)))
+        .collect()
+}
+
+fn table_rows(db: &Connection, table: &str, left_out: &[&str], presence: &[&str]) -> Vec<String> {
+    let mut statement = db
+        .prepare(&format!("SELECT * FROM {table}"))
+        .expect("a known table");
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let mut cursor = statement.query([]).expect("a readable table");
+    let mut rows = Vec::new();
+    while let Some(row) = cursor.next().expect("a readable row") {
+        let mut text = String::new();
+        for (at, name) in names.iter().enumerate() {
+            if left_out.contains(&name.as_str()) {
+                continue;
+            }
+            let value = row.get_ref(at).expect("a column of the row");
+            let shown = match value {
+                ValueRef::Null => "NULL".to_owned(),
+                _ if presence.contains(&name.as_str()) => "(some)".to_owned(),
+                ValueRef::Integer(number) => number.to_string(),
+                ValueRef::Real(number) => number.to_string(),
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.escape_ascii().to_string(),
+            };
+            let _ = write!(text, "{name}={shown}|");
+        }
+        rows.push(text);
+    }
+    rows.sort();
+    rows
+}
