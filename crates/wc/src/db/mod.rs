@@ -1,0 +1,330 @@
+//! `wc.db`, the database of a working copy.
+//!
+//! A [`Db`] is one connection. Its statements stand in `.sql` files beside this one and are found
+//! by name while compiling ([`Statement`]).
+//!
+//! Connection rules, which are Subversion's: read-write, `synchronous` off, journals truncated, but
+//! with exclusive locking deleted; a wait of `busy-timeout` for other processes.
+
+mod error;
+mod schema;
+mod statement;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, functions::FunctionFlags};
+use sylvan_core::{Error, ErrorCode, Result};
+
+use crate::Options;
+pub(crate) use error::{corrupt, sqlite_error};
+pub use statement::Statement;
+#[allow(
+    unused_imports,
+    reason = "the write side declares its statements with it"
+)]
+pub(crate) use statement::statements;
+
+pub(crate) use schema::FirstRows;
+
+/// The working copy format that this program reads and writes.
+pub const FORMAT: i64 = 31;
+
+/// The open database of a working copy.
+#[derive(Debug)]
+pub struct Db {
+    connection: Connection,
+    path: PathBuf,
+    wc_id: i64,
+    format: i64,
+}
+
+impl Db {
+    /// Opens an existing database and reads its format. The caller judges the format.
+    ///
+    /// # Errors
+    /// `E200030` if it is not a database, `E200033` if another process keeps it locked,
+    /// `E155016` if it has no row for the working copy.
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut db = Self {
+            connection: connect(path, flags, options)?,
+            path: path.to_owned(),
+            wc_id: 0,
+            format: 0,
+        };
+        db.connection.execute_batch("BEGIN").map_err(sqlite_error)?;
+        let opened = db.read_header(options);
+        let ended = db.connection.execute_batch("END").map_err(sqlite_error);
+        opened.and(ended)?;
+        db.connection
+            .execute_batch("PRAGMA synchronous = OFF")
+            .map_err(sqlite_error)?;
+        Ok(db)
+    }
+
+    /// Creates a database with its first rows. The file must not exist with content.
+    ///
+    /// # Errors
+    /// As [`Db::open`], and an operating system's error if the file cannot be made.
+    pub(crate) fn create(path: &Path, options: &Options, first: &FirstRows<'_>) -> Result<Self> {
+        create_empty(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = connect(path, flags, options)?;
+        set_journal_mode(&connection, options)?;
+        connection
+            .execute_batch("PRAGMA synchronous = OFF")
+            .map_err(sqlite_error)?;
+        let mut db = Self {
+            connection,
+            path: path.to_owned(),
+            wc_id: 0,
+            format: FORMAT,
+        };
+        db.wc_id = db.write(|| schema::install(&db, first))?;
+        Ok(db)
+    }
+
+    /// Returns the database's file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the id that all rows of this working copy have.
+    pub const fn wc_id(&self) -> i64 {
+        self.wc_id
+    }
+
+    /// Returns the format number.
+    pub const fn format(&self) -> i64 {
+        self.format
+    }
+
+    /// Returns the connection, for what the methods here do not cover.
+    pub const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Prepares a statement, or takes it from the cache.
+    ///
+    /// # Errors
+    /// `E200030` if SQLite refuses it.
+    pub fn prepare(&self, statement: Statement) -> Result<CachedStatement<'_>> {
+        self.connection
+            .prepare_cached(statement.sql)
+            .map_err(sqlite_error)
+    }
+
+    /// Runs a statement that changes rows; returns how many.
+    ///
+    /// # Errors
+    /// `E200030` and its kin.
+    pub fn execute(&self, statement: Statement, params: impl Params) -> Result<usize> {
+        self.prepare(statement)?
+            .execute(params)
+            .map_err(sqlite_error)
+    }
+
+    /// Runs several statements without parameters.
+    ///
+    /// # Errors
+    /// `E200030` and its kin.
+    pub fn execute_batch(&self, statement: Statement) -> Result<()> {
+        self.connection
+            .execute_batch(statement.sql)
+            .map_err(sqlite_error)
+    }
+
+    /// Inserts a row and returns its id.
+    ///
+    /// # Errors
+    /// `E200030` and its kin.
+    pub fn insert(&self, statement: Statement, params: impl Params) -> Result<i64> {
+        self.execute(statement, params)?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    /// Reads the first row, if there is any.
+    ///
+    /// # Errors
+    /// `E200030` and its kin, and what `read` returns.
+    pub fn row<T>(
+        &self,
+        statement: Statement,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut prepared = self.prepare(statement)?;
+        let mut rows = prepared.query(params).map_err(sqlite_error)?;
+        rows.next().map_err(sqlite_error)?.map(read).transpose()
+    }
+
+    /// Reads all rows, one after the other.
+    ///
+    /// # Errors
+    /// `E200030` and its kin, and what `read` returns, which ends the reading.
+    pub fn each(
+        &self,
+        statement: Statement,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut prepared = self.prepare(statement)?;
+        let mut rows = prepared.query(params).map_err(sqlite_error)?;
+        while let Some(row) = rows.next().map_err(sqlite_error)? {
+            read(row)?;
+        }
+        Ok(())
+    }
+
+    /// Collects all rows.
+    ///
+    /// # Errors
+    /// As [`Db::each`].
+    pub fn rows<T>(
+        &self,
+        statement: Statement,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        self.each(statement, params, |row| {
+            all.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Runs `work` in a read transaction: it sees one state of the database, and the file is
+    /// locked once. Inside another transaction it just runs.
+    ///
+    /// # Errors
+    /// What `work` returns, or an error of SQLite.
+    pub fn read<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if !self.connection.is_autocommit() {
+            return work();
+        }
+        self.transaction("BEGIN", "COMMIT", "ROLLBACK", work)
+    }
+
+    /// Runs `work` in a write transaction (`BEGIN IMMEDIATE`): all it wrote stays, or nothing if it
+    /// fails. Inside another transaction it is a savepoint.
+    ///
+    /// # Errors
+    /// What `work` returns, or an error of SQLite: `E200033` if another process does not finish
+    /// within the busy timeout.
+    pub fn write<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.connection.is_autocommit() {
+            self.transaction("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", work)
+        } else {
+            self.transaction(
+                "SAVEPOINT sylvan",
+                "RELEASE sylvan",
+                "ROLLBACK TO sylvan; RELEASE sylvan",
+                work,
+            )
+        }
+    }
+
+    fn transaction<T>(
+        &self,
+        begin: &str,
+        commit: &str,
+        rollback: &str,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let run = |sql| self.connection.execute_batch(sql).map_err(sqlite_error);
+        run(begin)?;
+        let failed = match work() {
+            Ok(done) => match run(commit) {
+                Ok(()) => return Ok(done),
+                Err(error) => error,
+            },
+            Err(error) => error,
+        };
+        if self.connection.is_autocommit() {
+            // SQLite has rolled back by itself.
+            return Err(failed);
+        }
+        match run(rollback) {
+            Ok(()) => Err(failed),
+            Err(error) => Err(failed.attach(error.wrap_code(ErrorCode::SQLITE_ROLLBACK_FAILED))),
+        }
+    }
+
+    /// Reads format and row of the working copy under one lock of the file.
+    fn read_header(&mut self, options: &Options) -> Result<()> {
+        // This one needs no schema, so the lock that it takes serves all that follows.
+        self.format = self
+            .connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .map_err(sqlite_error)?;
+        set_journal_mode(&self.connection, options)?;
+        let wc_id = self.row(schema::SELECT_WCROOT, [], |row| {
+            row.get(0).map_err(sqlite_error)
+        })?;
+        self.wc_id = wc_id.ok_or_else(|| corrupt("Missing a row in WCROOT."))?;
+        Ok(())
+    }
+}
+
+/// Opens a connection and sets what does not touch the file.
+fn connect(path: &Path, flags: OpenFlags, options: &Options) -> Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags).map_err(sqlite_error)?;
+    connection
+        .busy_timeout(options.busy_timeout)
+        .map_err(sqlite_error)?;
+    let locking = if options.exclusive_locking {
+        "EXCLUSIVE"
+    } else {
+        "NORMAL"
+    };
+    connection
+        .execute_batch(&format!(
+            "PRAGMA case_sensitive_like = 1;
+             PRAGMA recursive_triggers = ON;
+             PRAGMA foreign_keys = OFF;
+             PRAGMA temp_store = MEMORY;
+             PRAGMA locking_mode = {locking};"
+        ))
+        .map_err(sqlite_error)?;
+    connection.set_prepared_statement_cache_capacity(256);
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection
+        .create_scalar_function("relpath_depth", 1, flags, |context| {
+            let path = context.get_raw(0).as_str_or_null()?;
+            Ok(path.map(|path| match path {
+                "" => 0,
+                path => 1 + path.bytes().filter(|byte| *byte == b'/').count() as i64,
+            }))
+        })
+        .map_err(sqlite_error)?;
+    Ok(connection)
+}
+
+/// Truncated journals by default; deleted ones with exclusive locking, where the file is not
+/// created anew for each transaction and truncating costs a round trip on network file systems.
+fn set_journal_mode(connection: &Connection, options: &Options) -> Result<()> {
+    let mode = if options.exclusive_locking {
+        "DELETE"
+    } else {
+        "TRUNCATE"
+    };
+    connection
+        .query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))
+        .map_err(sqlite_error)
+}
+
+/// Makes the file ourselves: SQLite would take group and other rights away from it.
+fn create_empty(path: &Path) -> Result<()> {
+    match std::fs::File::create_new(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(Error::io(
+            &error,
+            format_args!("Can't create file '{}'", path.display()),
+        )),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

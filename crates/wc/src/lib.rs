@@ -1,0 +1,12 @@
+//! Working copies: the administrative folder `.svn`, its database and pristine texts, and what is
+//! read from and done to them.
+//!
+//! [`WorkingCopy`] is one working copy that was found or made; [`db::Db`] its database. The crate
+//! knows no network: what comes from a repository arrives through `sylvan_delta::Editor`.
+
+pub mod db;
+mod options;
+mod working_copy;
+
+pub use options::Options;
+pub use working_copy::{ADM_DIR, RootNode, WorkingCopy};

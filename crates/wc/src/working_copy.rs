@@ -1,0 +1,143 @@
+use std::path::Path;
+
+use sylvan_core::{Depth, Dirent, Error, ErrorCode, RelPath, RelPathBuf, Result, Revnum, Url};
+
+use crate::Options;
+use crate::db::{Db, FORMAT, FirstRows};
+
+/// The name of the administrative folder.
+pub const ADM_DIR: &str = ".svn";
+
+/// What `.svn/entries` and `.svn/format` say, so that clients before format 12 keep off.
+const NON_ENTRIES: &str = "12\n";
+
+/// The folder of a repository that a new working copy is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootNode {
+    /// The repository's root.
+    pub repos_root: Url,
+    /// The repository's UUID.
+    pub repos_uuid: String,
+    /// The folder below the repository's root.
+    pub repos_path: RelPathBuf,
+    /// The revision that the working copy starts with.
+    pub revision: Revnum,
+    /// How deep the working copy is to be.
+    pub depth: Depth,
+}
+
+/// One working copy: its root folder and its open database.
+#[derive(Debug)]
+pub struct WorkingCopy {
+    root: Dirent,
+    db: Db,
+    options: Options,
+}
+
+impl WorkingCopy {
+    /// Finds the working copy that `path` (absolute) is in, and its path there. The path itself
+    /// need not exist.
+    ///
+    /// # Errors
+    /// `E155007` if there is none; `E155036` if it needs `svn upgrade`; `E155021` if it is older
+    /// than any format that can be upgraded, or newer than this program; `E155016` if it is
+    /// damaged; `E200030`/`E200033` if the database cannot be read or is kept locked.
+    pub fn open(path: &Dirent, options: &Options) -> Result<(Self, RelPathBuf)> {
+        let mut dir = path.clone();
+        loop {
+            let file = dir.join(".svn/wc.db");
+            if file.as_path().is_file() {
+                let db = Db::open(file.as_path(), options)?;
+                check_format(&dir, db.format())?;
+                let relpath = RelPathBuf::new(path.strip_prefix(&dir).unwrap_or_default())?;
+                let wc = Self {
+                    root: dir,
+                    db,
+                    options: options.clone(),
+                };
+                return Ok((wc, relpath));
+            }
+            let parent = dir.dirname();
+            if parent == dir {
+                return Err(Error::new(
+                    ErrorCode::WC_NOT_WORKING_COPY,
+                    format!("'{path}' is not a working copy"),
+                ));
+            }
+            dir = parent;
+        }
+    }
+
+    /// Makes the administrative folder in the existing folder `root` (absolute) and opens it.
+    ///
+    /// # Errors
+    /// An operating system's error if something cannot be made.
+    pub fn create(root: &Dirent, node: &RootNode, options: &Options) -> Result<Self> {
+        let adm = root.join(ADM_DIR);
+        make_dir(adm.as_path())?;
+        for name in ["pristine", "tmp"] {
+            make_dir(adm.join(name).as_path())?;
+        }
+        let db = Db::create(
+            adm.join("wc.db").as_path(),
+            options,
+            &FirstRows { root: node },
+        )?;
+        for name in ["entries", "format"] {
+            let path = adm.join(name);
+            std::fs::write(path.as_path(), NON_ENTRIES)
+                .map_err(|error| Error::io(&error, format_args!("Can't write to file '{path}'")))?;
+        }
+        Ok(Self {
+            root: root.clone(),
+            db,
+            options: options.clone(),
+        })
+    }
+
+    /// Returns the working copy's root folder, absolute.
+    pub const fn root(&self) -> &Dirent {
+        &self.root
+    }
+
+    /// Returns the database.
+    pub const fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// Returns the options it was opened with.
+    pub const fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Returns the local path of a node.
+    pub fn local_path(&self, path: &RelPath) -> Dirent {
+        self.root.join(path.as_str())
+    }
+
+    /// Returns the path of something in the administrative folder.
+    pub fn adm_path(&self, name: &str) -> Dirent {
+        self.root.join(ADM_DIR).join(name)
+    }
+}
+
+fn check_format(root: &Dirent, format: i64) -> Result<()> {
+    if format == FORMAT {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::WC_UNSUPPORTED_FORMAT,
+        format!("format {format} of '{root}'"),
+    ))
+}
+
+fn make_dir(path: &Path) -> Result<()> {
+    match std::fs::create_dir(path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(Error::io(
+            &error,
+            format_args!("Can't create directory '{}'", path.display()),
+        )),
+    }
+}
