@@ -1,0 +1,148 @@
+//! Standard output and standard error.
+//!
+//! Everything a program prints goes through [`Output`]. A closed pipe is reported as
+//! `IO_PIPE_WRITE_ERROR`, which [`crate::error`] does not print; any other failure as
+//! `Write error: …`.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+use sylvan_core::{Error, ErrorCode, Result};
+
+/// The two streams of a program. Standard output is buffered: by line on a terminal, by block else.
+pub struct Output {
+    out: Box<dyn Write + Send>,
+    err: Box<dyn Write + Send>,
+    buffer: Vec<u8>,
+    line_buffered: bool,
+}
+
+const BLOCK: usize = 32 * 1024;
+
+impl Output {
+    /// Opens the process's own streams.
+    pub fn standard() -> Self {
+        let out = io::stdout();
+        let line_buffered = out.is_terminal();
+        Self {
+            out: Box::new(RawStdout),
+            err: Box::new(io::stderr()),
+            buffer: Vec::new(),
+            line_buffered,
+        }
+    }
+
+    /// Makes one that writes elsewhere, for tests.
+    pub fn to(out: impl Write + Send + 'static, err: impl Write + Send + 'static) -> Self {
+        Self {
+            out: Box::new(out),
+            err: Box::new(err),
+            buffer: Vec::new(),
+            line_buffered: false,
+        }
+    }
+
+    /// Prints text to standard output.
+    ///
+    /// # Errors
+    /// `IO_PIPE_WRITE_ERROR` if the reader is gone, the system's error else.
+    pub fn print(&mut self, text: impl fmt::Display) -> Result<()> {
+        write!(self.buffer, "{text}").map_err(|error| write_error(&error))?;
+        self.flush_if_due()
+    }
+
+    /// Prints a line to standard output.
+    ///
+    /// # Errors
+    /// As [`Output::print`].
+    pub fn line(&mut self, text: impl fmt::Display) -> Result<()> {
+        writeln!(self.buffer, "{text}").map_err(|error| write_error(&error))?;
+        self.flush_if_due()
+    }
+
+    /// Writes bytes to standard output.
+    ///
+    /// # Errors
+    /// As [`Output::print`].
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.buffer.extend_from_slice(bytes);
+        self.flush_if_due()
+    }
+
+    /// Prints text to standard error, after what was printed to standard output. Failures are
+    /// ignored: there is nowhere left to report them.
+    pub fn error(&mut self, text: impl fmt::Display) {
+        let _ = self.flush();
+        let _ = write!(self.err, "{text}").and_then(|()| self.err.flush());
+    }
+
+    /// Writes out what is buffered.
+    ///
+    /// # Errors
+    /// As [`Output::print`].
+    pub fn flush(&mut self) -> Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let result = self.out.write_all(&self.buffer);
+        self.buffer.clear();
+        result
+            .and_then(|()| self.out.flush())
+            .map_err(|error| write_error(&error))
+    }
+
+    fn flush_if_due(&mut self) -> Result<()> {
+        let due = self.buffer.len() >= BLOCK
+            || (self.line_buffered && self.buffer.last() == Some(&b'\n'));
+        if due { self.flush() } else { Ok(()) }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes(bytes).map_err(to_io)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Self::flush(self).map_err(to_io)
+    }
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").finish_non_exhaustive()
+    }
+}
+
+/// Standard output without the line buffer of the standard library (ours decides).
+struct RawStdout;
+
+impl Write for RawStdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(rustix::stdio::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Turns a failure to write into the error Subversion's programs give.
+pub fn write_error(error: &io::Error) -> Error {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        Error::from_code(ErrorCode::IO_PIPE_WRITE_ERROR)
+    } else {
+        Error::io(error, "Write error")
+    }
+}
+
+fn to_io(error: Error) -> io::Error {
+    if error.code() == ErrorCode::IO_PIPE_WRITE_ERROR {
+        return io::ErrorKind::BrokenPipe.into();
+    }
+    if error.code().is_os() {
+        return io::Error::from_raw_os_error(error.code().number());
+    }
+    io::Error::other(error)
+}
