@@ -15,12 +15,15 @@ mod checksum;
 mod depth;
 pub mod error;
 pub mod fold;
+pub mod glob;
 mod kind;
 mod lock;
+pub mod opt;
 pub mod path;
 pub mod props;
 mod revnum;
-mod time;
+pub mod text;
+pub mod time;
 
 pub use checksum::{Checksum, ChecksumKind, Md5, Sha1};
 pub use depth::Depth;
