@@ -1,7 +1,13 @@
 //! Access to repositories.
 //!
-//! [`Session`] is one connection (or several, hidden) to a repository, opened at a URL in it.
+//! [`Session`] is one connection (or several, hidden) to a repository, opened at a URL in it by
+//! [`open`]. What all sessions of a program share is a [`Context`]: configuration, credentials
+//! ([`auth`]), the cancellation flag and counters.
 
+pub mod auth;
+mod open;
 mod session;
+mod svn;
 
+pub use open::{Context, open};
 pub use session::*;

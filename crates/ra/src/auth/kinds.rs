@@ -1,0 +1,515 @@
+use std::collections::{BTreeMap, HashMap};
+
+use sylvan_core::Result;
+
+use super::policy::{Policy, YesNoAsk};
+use super::{Auth, CertFailures, CertInfo};
+
+/// A user name and its password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Simple {
+    /// The name.
+    pub username: String,
+    /// The password.
+    pub password: String,
+    /// Whether they may be stored.
+    pub may_save: bool,
+}
+
+/// A user name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Username {
+    /// The name.
+    pub username: String,
+    /// Whether it may be stored.
+    pub may_save: bool,
+}
+
+/// The decision to trust a server's certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerTrust {
+    /// What is accepted to be wrong with it.
+    pub accepted_failures: CertFailures,
+    /// Whether the decision may be stored.
+    pub may_save: bool,
+}
+
+/// A client certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCert {
+    /// Its file.
+    pub file: String,
+    /// Whether the name may be stored (it never is, as in Subversion).
+    pub may_save: bool,
+}
+
+/// The passphrase of a client certificate.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ClientCertPassphrase {
+    /// The passphrase.
+    pub passphrase: String,
+    /// Whether it may be stored.
+    pub may_save: bool,
+}
+
+impl std::fmt::Debug for Simple {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Simple")
+            .field("username", &self.username)
+            .field("may_save", &self.may_save)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for ClientCertPassphrase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientCertPassphrase")
+            .field("may_save", &self.may_save)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was used in this process, by realm.
+#[derive(Default)]
+pub struct Memory {
+    pub(super) simple: HashMap<String, Simple>,
+    pub(super) username: HashMap<String, Username>,
+    pub(super) server_trust: HashMap<String, ServerTrust>,
+    pub(super) client_cert: HashMap<String, ClientCert>,
+    pub(super) passphrase: HashMap<String, ClientCertPassphrase>,
+}
+
+/// The source that is asked next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// What this process used before.
+    Memory,
+    /// Options, store and `servers` file.
+    Stored,
+    /// The user.
+    Prompt {
+        /// How often the user was asked.
+        retry: u32,
+    },
+}
+
+impl Step {
+    pub(super) fn next(self) -> Option<Self> {
+        match self {
+            Self::Memory => Some(Self::Stored),
+            Self::Stored => Some(Self::Prompt { retry: 0 }),
+            Self::Prompt { retry } if retry < 2 => Some(Self::Prompt { retry: retry + 1 }),
+            Self::Prompt { .. } => None,
+        }
+    }
+}
+
+mod sealed {
+    use super::*;
+
+    /// A kind of credentials. Sealed: the set is Subversion's.
+    pub trait Credential: Clone {
+        /// What is known beside the realm.
+        type About;
+        /// How often the user is asked again.
+        const RETRIES: u32 = 2;
+
+        /// Returns what this process used.
+        fn memory(memory: &mut Memory) -> &mut HashMap<String, Self>;
+
+        /// Looks in the options, the store and the `servers` file.
+        fn stored(
+            auth: &Auth,
+            realm: &str,
+            policy: &Policy,
+            about: &Self::About,
+        ) -> Result<Option<Self>>;
+
+        /// Asks the user.
+        fn prompt(
+            auth: &mut Auth,
+            realm: &str,
+            policy: &Policy,
+            about: &Self::About,
+            first: bool,
+        ) -> Result<Option<Self>>;
+
+        /// Tells whether storing is allowed.
+        fn may_save(&self) -> bool;
+
+        /// Notes that storing is done.
+        fn set_saved(&mut self);
+
+        /// Writes to the store.
+        fn save(
+            &self,
+            auth: &mut Auth,
+            realm: &str,
+            policy: &Policy,
+            about: &Self::About,
+        ) -> Result<()>;
+    }
+}
+
+pub(super) use sealed::Credential;
+
+const SIMPLE: &str = "svn.simple";
+const USERNAME: &str = "svn.username";
+const SERVER_TRUST: &str = "svn.ssl.server";
+const PASSPHRASE: &str = "svn.ssl.client-passphrase";
+
+const KEY_USERNAME: &str = "username";
+const KEY_PASSWORD: &str = "password";
+const KEY_PASSTYPE: &str = "passtype";
+const KEY_PASSPHRASE: &str = "passphrase";
+const KEY_CERT: &str = "ascii_cert";
+const KEY_FAILURES: &str = "failures";
+
+/// The type of passwords stored as they are; other types belong to key rings.
+const PASSTYPE_SIMPLE: &str = "simple";
+
+type Values = BTreeMap<String, Vec<u8>>;
+
+fn read(auth: &Auth, kind: &str, realm: &str) -> Option<Values> {
+    auth.store.read(kind, realm)
+}
+
+fn text(values: &Values, key: &str) -> Option<String> {
+    String::from_utf8(values.get(key)?.clone()).ok()
+}
+
+/// A store that cannot be written only means that the user is asked again next time.
+fn write(auth: &mut Auth, kind: &str, realm: &str, values: &Values) {
+    let _ = auth.store.write(kind, realm, values);
+}
+
+impl Credential for Simple {
+    type About = ();
+
+    fn memory(memory: &mut Memory) -> &mut HashMap<String, Self> {
+        &mut memory.simple
+    }
+
+    fn stored(auth: &Auth, realm: &str, policy: &Policy, (): &()) -> Result<Option<Self>> {
+        let values = read(auth, SIMPLE, realm);
+        let known_name = values
+            .as_ref()
+            .and_then(|values| text(values, KEY_USERNAME));
+        let known_password = values.as_ref().and_then(|values| {
+            if text(values, KEY_PASSTYPE).as_deref() == Some(PASSTYPE_SIMPLE) {
+                text(values, KEY_PASSWORD)
+            } else {
+                None
+            }
+        });
+        let options = &auth.options;
+        let password_for = |name: &str| {
+            if known_name.as_deref() == Some(name) {
+                known_password.clone()
+            } else {
+                None
+            }
+        };
+        let chosen_name = options.username.clone().or_else(|| known_name.clone());
+        let password = options
+            .password
+            .clone()
+            .or_else(|| chosen_name.as_deref().and_then(&password_for));
+        let username = chosen_name
+            .or_else(|| policy.username.clone())
+            .or_else(|| options.os_username.clone().filter(|_| password.is_some()));
+        let (Some(username), Some(password)) = (username, password) else {
+            return Ok(None);
+        };
+        let may_save =
+            known_name.as_ref() != Some(&username) || known_password.as_ref() != Some(&password);
+        Ok(Some(Self {
+            username,
+            password,
+            may_save,
+        }))
+    }
+
+    fn prompt(
+        auth: &mut Auth,
+        realm: &str,
+        policy: &Policy,
+        (): &(),
+        first: bool,
+    ) -> Result<Option<Self>> {
+        let mut default_name = None;
+        if first {
+            default_name = auth
+                .options
+                .username
+                .clone()
+                .or_else(|| text(&read(auth, SIMPLE, realm)?, KEY_USERNAME))
+                .or_else(|| policy.username.clone())
+                .or_else(|| auth.options.os_username.clone());
+            if let (Some(username), Some(password)) = (&default_name, &auth.options.password) {
+                return Ok(Some(Self {
+                    username: username.clone(),
+                    password: password.clone(),
+                    may_save: true,
+                }));
+            }
+        }
+        auth.prompt
+            .simple(realm, default_name.as_deref(), policy.store_creds)
+    }
+
+    fn may_save(&self) -> bool {
+        self.may_save
+    }
+
+    fn set_saved(&mut self) {
+        self.may_save = false;
+    }
+
+    fn save(&self, auth: &mut Auth, realm: &str, policy: &Policy, (): &()) -> Result<()> {
+        let mut values = Values::from([(KEY_USERNAME.to_owned(), self.username.clone().into())]);
+        let allowed = policy.store_passwords
+            && may_store_plaintext(
+                auth,
+                realm,
+                policy.store_plaintext_passwords,
+                |auth, realm| auth.prompt.store_plaintext_password(realm),
+            )?;
+        if allowed {
+            values.insert(KEY_PASSWORD.to_owned(), self.password.clone().into());
+            values.insert(KEY_PASSTYPE.to_owned(), PASSTYPE_SIMPLE.into());
+        }
+        write(auth, SIMPLE, realm, &values);
+        Ok(())
+    }
+}
+
+/// Decides by the `servers` file, asking once a realm if it says so.
+fn may_store_plaintext(
+    auth: &mut Auth,
+    realm: &str,
+    setting: YesNoAsk,
+    ask: impl FnOnce(&mut Auth, &str) -> Result<bool>,
+) -> Result<bool> {
+    match setting {
+        YesNoAsk::Yes => Ok(true),
+        YesNoAsk::No => Ok(false),
+        YesNoAsk::Ask if auth.options.non_interactive => Ok(false),
+        YesNoAsk::Ask => {
+            if let Some(answer) = auth.plaintext_answers.get(realm) {
+                return Ok(*answer);
+            }
+            let answer = ask(auth, realm)?;
+            auth.plaintext_answers.insert(realm.to_owned(), answer);
+            Ok(answer)
+        }
+    }
+}
+
+impl Credential for Username {
+    type About = ();
+
+    fn memory(memory: &mut Memory) -> &mut HashMap<String, Self> {
+        &mut memory.username
+    }
+
+    fn stored(auth: &Auth, realm: &str, _: &Policy, (): &()) -> Result<Option<Self>> {
+        let given = auth.options.username.clone();
+        let may_save = given.is_some();
+        let username = given
+            .or_else(|| text(&read(auth, USERNAME, realm)?, KEY_USERNAME))
+            .or_else(|| auth.options.os_username.clone());
+        Ok(username.map(|username| Self { username, may_save }))
+    }
+
+    fn prompt(
+        auth: &mut Auth,
+        realm: &str,
+        policy: &Policy,
+        (): &(),
+        first: bool,
+    ) -> Result<Option<Self>> {
+        if let (true, Some(username)) = (first, &auth.options.username) {
+            return Ok(Some(Self {
+                username: username.clone(),
+                may_save: true,
+            }));
+        }
+        auth.prompt.username(realm, policy.store_creds)
+    }
+
+    fn may_save(&self) -> bool {
+        self.may_save
+    }
+
+    fn set_saved(&mut self) {
+        self.may_save = false;
+    }
+
+    fn save(&self, auth: &mut Auth, realm: &str, _: &Policy, (): &()) -> Result<()> {
+        let values = Values::from([(KEY_USERNAME.to_owned(), self.username.clone().into())]);
+        write(auth, USERNAME, realm, &values);
+        Ok(())
+    }
+}
+
+impl Credential for ServerTrust {
+    type About = (CertFailures, CertInfo);
+    const RETRIES: u32 = 0;
+
+    fn memory(memory: &mut Memory) -> &mut HashMap<String, Self> {
+        &mut memory.server_trust
+    }
+
+    fn stored(
+        auth: &Auth,
+        realm: &str,
+        _: &Policy,
+        (failures, cert): &(CertFailures, CertInfo),
+    ) -> Result<Option<Self>> {
+        let mut accepted = CertFailures::default();
+        if let Some(values) = read(auth, SERVER_TRUST, realm)
+            && text(&values, KEY_CERT).as_deref() == Some(&cert.ascii_cert)
+        {
+            let stored = text(&values, KEY_FAILURES).and_then(|number| number.parse().ok());
+            accepted = CertFailures(stored.unwrap_or(0));
+        }
+        if auth.options.non_interactive && !failures.without(accepted).is_empty() {
+            accepted = auth.options.trust;
+        }
+        Ok(failures.without(accepted).is_empty().then_some(Self {
+            accepted_failures: *failures,
+            may_save: false,
+        }))
+    }
+
+    fn prompt(
+        auth: &mut Auth,
+        realm: &str,
+        policy: &Policy,
+        (failures, cert): &(CertFailures, CertInfo),
+        _: bool,
+    ) -> Result<Option<Self>> {
+        let may_save = policy.store_creds && !failures.contains(CertFailures::OTHER);
+        auth.prompt
+            .ssl_server_trust(realm, *failures, cert, may_save)
+    }
+
+    fn may_save(&self) -> bool {
+        self.may_save
+    }
+
+    fn set_saved(&mut self) {
+        self.may_save = false;
+    }
+
+    fn save(
+        &self,
+        auth: &mut Auth,
+        realm: &str,
+        _: &Policy,
+        (_, cert): &(CertFailures, CertInfo),
+    ) -> Result<()> {
+        let failures = self.accepted_failures.0.to_string();
+        let values = Values::from([
+            (KEY_CERT.to_owned(), cert.ascii_cert.clone().into()),
+            (KEY_FAILURES.to_owned(), failures.into()),
+        ]);
+        write(auth, SERVER_TRUST, realm, &values);
+        Ok(())
+    }
+}
+
+impl Credential for ClientCert {
+    type About = ();
+
+    fn memory(memory: &mut Memory) -> &mut HashMap<String, Self> {
+        &mut memory.client_cert
+    }
+
+    fn stored(_: &Auth, _: &str, policy: &Policy, (): &()) -> Result<Option<Self>> {
+        Ok(policy.client_cert_file.clone().map(|file| Self {
+            file,
+            may_save: false,
+        }))
+    }
+
+    fn prompt(
+        auth: &mut Auth,
+        realm: &str,
+        policy: &Policy,
+        (): &(),
+        _: bool,
+    ) -> Result<Option<Self>> {
+        if !policy.client_cert_prompt {
+            return Ok(None);
+        }
+        auth.prompt.ssl_client_cert(realm, policy.store_creds)
+    }
+
+    fn may_save(&self) -> bool {
+        false
+    }
+
+    fn set_saved(&mut self) {
+        self.may_save = false;
+    }
+
+    fn save(&self, _: &mut Auth, _: &str, _: &Policy, (): &()) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Credential for ClientCertPassphrase {
+    type About = ();
+
+    fn memory(memory: &mut Memory) -> &mut HashMap<String, Self> {
+        &mut memory.passphrase
+    }
+
+    fn stored(auth: &Auth, realm: &str, policy: &Policy, (): &()) -> Result<Option<Self>> {
+        let passphrase = policy
+            .client_cert_passphrase
+            .clone()
+            .or_else(|| text(&read(auth, PASSPHRASE, realm)?, KEY_PASSPHRASE));
+        Ok(passphrase.map(|passphrase| Self {
+            passphrase,
+            may_save: false,
+        }))
+    }
+
+    fn prompt(
+        auth: &mut Auth,
+        realm: &str,
+        policy: &Policy,
+        (): &(),
+        _: bool,
+    ) -> Result<Option<Self>> {
+        auth.prompt.ssl_client_cert_pw(realm, policy.store_creds)
+    }
+
+    fn may_save(&self) -> bool {
+        self.may_save
+    }
+
+    fn set_saved(&mut self) {
+        self.may_save = false;
+    }
+
+    fn save(&self, auth: &mut Auth, realm: &str, policy: &Policy, (): &()) -> Result<()> {
+        let mut values = Values::new();
+        let allowed = policy.store_passphrases
+            && may_store_plaintext(
+                auth,
+                realm,
+                policy.store_plaintext_passphrases,
+                |auth, realm| auth.prompt.store_plaintext_passphrase(realm),
+            )?;
+        if allowed {
+            values.insert(KEY_PASSPHRASE.to_owned(), self.passphrase.clone().into());
+            values.insert(KEY_PASSTYPE.to_owned(), PASSTYPE_SIMPLE.into());
+            write(auth, PASSPHRASE, realm, &values);
+        }
+        Ok(())
+    }
+}
