@@ -1,7 +1,8 @@
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sylvan_core::{Result, Url};
+use sylvan_io::{Cancel, Config, Progress};
 use sylvan_ra::Session;
 
 /// Opens a session at a URL.
@@ -92,8 +93,16 @@ impl DerefMut for PooledSession<'_> {
     }
 }
 
-/// What an operation may use.
+/// What an operation may use. Notifications go where the caller of the operation says.
 pub struct Context {
     /// Open sessions by repository.
     pub sessions: Sessions,
+    /// The user's configuration.
+    pub config: Arc<Config>,
+    /// How working copies are opened and written.
+    pub wc: sylvan_wc::Options,
+    /// Ends operations early.
+    pub cancel: Cancel,
+    /// Counts what was done.
+    pub progress: Progress,
 }
