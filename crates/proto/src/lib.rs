@@ -1,0 +1,11 @@
+//! Subversion's wire protocols without sockets.
+//!
+//! Codecs take bytes and give messages or ask for more; state machines above them take messages
+//! and say what to do. Sockets, threads, TLS and time are outside, so that client and server can
+//! be tested against each other in one thread.
+//!
+//! - [`svn`]: the protocol of `svn://` and its tunnels.
+
+#[doc(hidden)]
+pub mod fuzz;
+pub mod svn;
