@@ -1,7 +1,8 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sylvan_core::{Result, Url};
+use sylvan_core::time::Clock;
+use sylvan_core::{Dirent, Result, Url};
 use sylvan_io::{Cancel, Config, Progress};
 use sylvan_ra::Session;
 
@@ -105,4 +106,15 @@ pub struct Context {
     pub cancel: Cancel,
     /// Counts what was done.
     pub progress: Progress,
+    /// The present and the user's time zone, for dates as revisions.
+    pub clock: Clock,
+    /// The folder that relative paths are below, absolute.
+    pub current_dir: Dirent,
+}
+
+impl Context {
+    /// Makes a path absolute below the current directory.
+    pub fn absolute(&self, path: &Dirent) -> Dirent {
+        path.absolute(&self.current_dir)
+    }
 }
