@@ -280,8 +280,8 @@ pub trait Session: Send {
         editor: &mut dyn Editor,
     ) -> Result<()>;
 
-    /// As [`Session::update`], without file contents (no `apply_text`; `close_file` comes with no
-    /// checksum): for `status --show-updates`.
+    /// As [`Session::update`], without file contents: for `status --show-updates`. A file whose text
+    /// differs gets an `apply_text` and a `text_end` with nothing between them.
     fn status(
         &mut self,
         options: &UpdateOptions,
