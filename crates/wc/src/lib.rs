@@ -6,6 +6,7 @@
 
 pub mod db;
 mod options;
+pub mod revision_status;
 mod working_copy;
 
 pub use options::Options;

@@ -7,16 +7,23 @@
 //! with exclusive locking deleted; a wait of `busy-timeout` for other processes.
 
 mod error;
+mod node;
+pub(crate) mod read;
 mod schema;
 mod statement;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, functions::FunctionFlags};
 use sylvan_core::{Error, ErrorCode, Result};
 
 use crate::Options;
 pub(crate) use error::{corrupt, sqlite_error};
+pub use node::{Actual, Layer, Node, NodeState, Presence};
+pub use read::{ExternalRow, LockRow, Repository, WcLockRow};
 pub use statement::Statement;
 #[allow(
     unused_imports,
@@ -36,6 +43,7 @@ pub struct Db {
     path: PathBuf,
     wc_id: i64,
     format: i64,
+    repositories: RefCell<HashMap<i64, Rc<Repository>>>,
 }
 
 impl Db {
@@ -51,6 +59,7 @@ impl Db {
             path: path.to_owned(),
             wc_id: 0,
             format: 0,
+            repositories: RefCell::default(),
         };
         db.connection.execute_batch("BEGIN").map_err(sqlite_error)?;
         let opened = db.read_header(options);
@@ -79,6 +88,7 @@ impl Db {
             path: path.to_owned(),
             wc_id: 0,
             format: FORMAT,
+            repositories: RefCell::default(),
         };
         db.wc_id = db.write(|| schema::install(&db, first))?;
         Ok(db)
