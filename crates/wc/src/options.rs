@@ -1,6 +1,8 @@
 use std::num::NonZero;
 use std::time::Duration;
 
+use sylvan_io::config::{Category, Config};
+
 /// How working copies are opened and written: what the `[working-copy]` and `[miscellany]`
 /// sections of the user's config say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,4 +33,65 @@ impl Default for Options {
 impl Options {
     /// The wait for a locked wc.db where the config says nothing.
     pub const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+    /// Reads the options that `config` has for the program `client` (`svn`). Values that make no
+    /// sense count as not set, as they do for Subversion when it opens a working copy.
+    pub fn from_config(config: &Config, client: &str) -> Self {
+        let text = |section, option| config.get(Category::Config, section, option);
+        let flag = |section, option| {
+            config
+                .get_bool(Category::Config, section, option, false)
+                .unwrap_or(false)
+        };
+        let number = |section, option| {
+            let number = config.get_i64(Category::Config, section, option, 0).ok()?;
+            i32::try_from(number)
+                .ok()?
+                .try_into()
+                .ok()
+                .filter(|number| *number > 0)
+        };
+        let named = text("working-copy", "exclusive-locking-clients")
+            .is_some_and(|clients| clients.split([' ', ',']).any(|named| named == client));
+        Self {
+            exclusive_locking: named || flag("working-copy", "exclusive-locking"),
+            busy_timeout: number("working-copy", "busy-timeout")
+                .map_or(Self::BUSY_TIMEOUT, Duration::from_millis),
+            workers: number("working-copy", "workers")
+                .and_then(|workers: u64| NonZero::new(usize::try_from(workers).ok()?)),
+            use_commit_times: flag("miscellany", "use-commit-times"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sylvan_io::config::ConfigOption;
+
+    use super::*;
+
+    #[test]
+    fn config_says_how_to_lock() {
+        let of = |options: &[&str]| {
+            let mut config = Config::default();
+            for option in options {
+                let (option, _) = ConfigOption::parse(option).unwrap();
+                config.apply(&[option], "--config-option");
+            }
+            Options::from_config(&config, "svn")
+        };
+        assert_eq!(of(&[]), Options::default());
+        assert!(of(&["config:working-copy:exclusive-locking=yes"]).exclusive_locking);
+        assert!(of(&["config:working-copy:exclusive-locking-clients=x, svn"]).exclusive_locking);
+        assert!(!of(&["config:working-copy:exclusive-locking-clients=svnx"]).exclusive_locking);
+        let timeout =
+            |value| of(&[&format!("config:working-copy:busy-timeout={value}")]).busy_timeout;
+        assert_eq!(timeout("250"), Duration::from_millis(250));
+        assert_eq!(timeout("-1"), Options::BUSY_TIMEOUT);
+        assert_eq!(timeout("0"), Options::BUSY_TIMEOUT);
+        assert_eq!(
+            of(&["config:working-copy:workers=7"]).workers,
+            NonZero::new(7)
+        );
+    }
 }
