@@ -1,20 +1,12 @@
 //! Printing errors and warnings as Subversion's programs do.
 
-use std::fmt;
-
 use sylvan_core::{Error, ErrorCode};
 
 use crate::print::Output;
 
 /// What is printed to standard error as it stands, about a command line that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said(pub String);
-
-impl fmt::Display for Said {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+pub struct Said(pub Vec<u8>);
 
 /// Prints an error's chain, unless it is only about a reader that went away.
 pub fn print(out: &mut Output, program: &str, error: &Error) {

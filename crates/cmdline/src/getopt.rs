@@ -5,32 +5,33 @@
 //! or is the next word. Short options without arguments may be bundled.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::table::OptionSpec;
 
-/// A word that is no valid option. Its text is what Subversion's programs print after `svn: `.
+/// A word that is no valid option. What was typed may be no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionError {
-    /// No option has this long name (without its dashes).
-    Unknown(String),
+    /// No option has this long name, with its dashes.
+    Unknown(Vec<u8>),
     /// No option has this short name.
-    UnknownShort(char),
+    UnknownShort(u8),
     /// An argument must follow this option, spelled as typed (a short one without its dash).
-    MissingArgument(String),
+    MissingArgument(Vec<u8>),
     /// This long option, as typed, takes no argument.
-    ErroneousArgument(String),
+    ErroneousArgument(Vec<u8>),
 }
 
-impl fmt::Display for OptionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(word) => write!(f, "invalid option: {word}"),
-            Self::UnknownShort(short) => write!(f, "invalid option character: {short}"),
-            Self::MissingArgument(name) => write!(f, "missing argument: {name}"),
-            Self::ErroneousArgument(word) => write!(f, "erroneous argument: {word}"),
-        }
+impl OptionError {
+    /// Returns what Subversion's programs print after their name.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (what, typed) = match self {
+            Self::Unknown(word) => ("invalid option", word.as_slice()),
+            Self::UnknownShort(short) => ("invalid option character", std::slice::from_ref(short)),
+            Self::MissingArgument(name) => ("missing argument", name.as_slice()),
+            Self::ErroneousArgument(word) => ("erroneous argument", word.as_slice()),
+        };
+        [what.as_bytes(), b": ", typed].concat()
     }
 }
 
@@ -84,7 +85,7 @@ impl Parser {
                 return Some(self.long(name));
             }
             match bytes.strip_prefix(b"-") {
-                Some(b"") => return Some(Err(OptionError::Unknown(String::new()))),
+                Some(b"") => return Some(Err(OptionError::Unknown(Vec::new()))),
                 Some(flags) => {
                     self.bundle = flags.to_vec();
                     return Some(self.short());
@@ -95,7 +96,7 @@ impl Parser {
     }
 
     fn long(&mut self, typed: &[u8]) -> Result<Met, OptionError> {
-        let spelled = |bytes: &[u8]| format!("--{}", String::from_utf8_lossy(bytes));
+        let spelled = |bytes: &[u8]| [b"--", bytes].concat();
         let (name, joined) = match typed.iter().position(|byte| *byte == b'=') {
             Some(at) => (&typed[..at], Some(&typed[at + 1..])),
             None => (typed, None),
@@ -118,11 +119,11 @@ impl Parser {
     }
 
     fn short(&mut self) -> Result<Met, OptionError> {
-        let flag = char::from(self.bundle.remove(0));
+        let flag = self.bundle.remove(0);
         let option = self
             .options
             .iter()
-            .find(|option| option.short == Some(flag))
+            .find(|option| option.short == Some(char::from(flag)))
             .ok_or(OptionError::UnknownShort(flag))?;
         let arg = if !option.takes_arg {
             OsString::new()
@@ -131,8 +132,90 @@ impl Parser {
         } else {
             self.words
                 .next()
-                .ok_or_else(|| OptionError::MissingArgument(flag.to_string()))?
+                .ok_or_else(|| OptionError::MissingArgument(vec![flag]))?
         };
         Ok(Met { option, arg })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn spec(key: &'static str, short: Option<char>, takes_arg: bool) -> OptionSpec {
+        OptionSpec {
+            key,
+            long: Some(key),
+            short,
+            takes_arg,
+            help: "",
+        }
+    }
+
+    static OPTIONS: &[OptionSpec] = &[
+        spec("quiet", Some('q'), false),
+        spec("verbose", Some('v'), false),
+        spec("revision", Some('r'), true),
+        spec("depth", None, true),
+    ];
+
+    /// Parses words and shows options (`key` or `key=arg`), a `|`, operands; or the error.
+    fn parsed(words: &str) -> String {
+        let words = words.split(' ').map(OsString::from).collect();
+        let mut parser = Parser::new(OPTIONS, words);
+        let mut shown = String::new();
+        while let Some(met) = parser.next_option() {
+            match met {
+                Ok(met) if met.option.takes_arg => {
+                    shown += &format!("{}={} ", met.option.key, met.arg.display());
+                }
+                Ok(met) => shown += &format!("{} ", met.option.key),
+                Err(error) => return String::from_utf8(error.to_bytes()).unwrap(),
+            }
+        }
+        shown.push('|');
+        for operand in parser.into_operands() {
+            shown += &format!(" {}", operand.display());
+        }
+        shown
+    }
+
+    #[test]
+    fn words_are_taken_as_subversion_takes_them() {
+        for (words, expected) in [
+            ("ls -r 1:2 a --quiet b", "revision=1:2 quiet | ls a b"),
+            ("-r1:2 ls", "revision=1:2 | ls"),
+            ("-qvr3", "quiet verbose revision=3 |"),
+            ("-r -q", "revision=-q |"),
+            ("--depth=empty --depth files", "depth=empty depth=files |"),
+            ("--depth=", "depth= |"),
+            ("--depth=a=b", "depth=a=b |"),
+            ("a -- -q --depth", "| a -q --depth"),
+            ("-q -- --", "quiet | --"),
+            ("--dep empty", "invalid option: --dep"),
+            ("--", "|"),
+            ("--=x", "invalid option: --=x"),
+            ("--x=y", "invalid option: --x=y"),
+            ("--quiet=1", "erroneous argument: --quiet=1"),
+            ("ls --depth", "missing argument: --depth"),
+            ("-r", "missing argument: r"),
+            ("-qr", "missing argument: r"),
+            ("-qZ", "invalid option character: Z"),
+            ("-q-", "invalid option character: -"),
+            ("ls -", "invalid option: "),
+        ] {
+            assert_eq!(parsed(words), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn arguments_may_be_any_bytes() {
+        let words = vec![OsString::from_vec(b"--depth=\xff".to_vec())];
+        let mut parser = Parser::new(OPTIONS, words);
+        let met = parser.next_option().unwrap().unwrap();
+        assert_eq!(met.arg.as_bytes(), b"\xff");
+        let words = vec![OsString::from_vec(b"--\xff".to_vec())];
+        let error = Parser::new(OPTIONS, words).next_option().unwrap();
+        assert_eq!(error.unwrap_err().to_bytes(), b"invalid option: --\xff");
     }
 }

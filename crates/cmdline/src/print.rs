@@ -76,6 +76,12 @@ impl Output {
         let _ = write!(self.err, "{text}").and_then(|()| self.err.flush());
     }
 
+    /// As [`Output::error`], for what may be no text.
+    pub fn error_bytes(&mut self, bytes: &[u8]) {
+        let _ = self.flush();
+        let _ = self.err.write_all(bytes).and_then(|()| self.err.flush());
+    }
+
     /// Writes out what is buffered.
     ///
     /// # Errors

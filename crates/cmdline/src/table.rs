@@ -12,11 +12,16 @@ pub struct OptionSpec {
     pub short: Option<char>,
     /// Whether an argument follows.
     pub takes_arg: bool,
-    /// What help says, one line an element; empty for a hidden alias.
-    pub help: &'static [&'static str],
+    /// What help says, in one or more lines; empty for a further spelling.
+    pub help: &'static str,
 }
 
 impl OptionSpec {
+    /// Tells whether the option may still change, by its name.
+    pub fn is_experimental(&self) -> bool {
+        self.key.starts_with("x-")
+    }
+
     /// Formats the option as error messages show it: `-r [--revision] ARG`.
     pub fn spelled(&self) -> String {
         let mut text = match (self.short, self.long) {
@@ -42,12 +47,19 @@ pub struct Subcommand {
     pub summary: &'static str,
     /// Forms of use, without the program's name.
     pub usage: &'static [&'static str],
-    /// What else help says, a line an element.
-    pub text: &'static [&'static str],
+    /// What else help says: an empty line and indented ones, or nothing.
+    pub text: &'static str,
     /// Keys of the options it accepts, in the order of help; global ones are accepted too.
     pub options: &'static [&'static str],
     /// Help for options that mean something special here.
-    pub special: &'static [(&'static str, &'static [&'static str])],
+    pub special: &'static [(&'static str, &'static str)],
+}
+
+impl Subcommand {
+    /// Tells whether the subcommand may still change, by its name.
+    pub fn is_experimental(&self) -> bool {
+        self.name.starts_with("x-")
+    }
 }
 
 /// The tables of a program.
@@ -57,17 +69,21 @@ pub struct Program {
     pub name: &'static str,
     /// All options.
     pub options: &'static [OptionSpec],
-    /// All subcommands.
-    pub subcommands: &'static [Subcommand],
+    /// All subcommands, in groups.
+    pub subcommands: &'static [&'static [Subcommand]],
     /// Keys of the options that every subcommand accepts.
     pub globals: &'static [&'static str],
 }
 
 impl Program {
+    /// Goes through all subcommands in the order of help.
+    pub fn all_subcommands(&self) -> impl Iterator<Item = &'static Subcommand> + use<> {
+        self.subcommands.iter().copied().flatten()
+    }
+
     /// Finds a subcommand by its name or an alias.
     pub fn subcommand(&self, name: &str) -> Option<&'static Subcommand> {
-        self.subcommands
-            .iter()
+        self.all_subcommands()
             .find(|command| command.name == name || command.aliases.contains(&name))
     }
 

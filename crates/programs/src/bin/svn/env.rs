@@ -1,6 +1,18 @@
 //! What a subcommand works with.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use sylvan_cmdline::error;
 use sylvan_cmdline::print::Output;
+use sylvan_core::time::{Clock, TimeZone};
+use sylvan_core::{Error, Result};
+use sylvan_io::config::Directories;
+use sylvan_io::{Cancel, Config, Progress};
+
+use crate::PROGRAM;
+use crate::invocation::Invocation;
 
 /// How the program ends when no error is to be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +23,17 @@ pub(crate) enum Exit {
     Failure,
 }
 
-/// The program's surroundings. What costs time (configuration, credentials) is loaded when first
-/// asked for.
+/// The program's surroundings. What costs time (configuration, credentials, time zone) is loaded
+/// when first asked for.
 pub(crate) struct Env {
     /// Where everything is printed.
     pub(crate) out: Output,
+    /// Set by signals.
+    pub(crate) cancel: Cancel,
+    /// What operations count, for drawing.
+    pub(crate) progress: Progress,
+    config: Option<Arc<Config>>,
+    zone: Option<TimeZone>,
 }
 
 impl Env {
@@ -23,6 +41,90 @@ impl Env {
     pub(crate) fn standard() -> Self {
         Self {
             out: Output::standard(),
+            cancel: Cancel::new(),
+            progress: Progress::new(),
+            config: None,
+            zone: None,
         }
     }
+
+    /// Returns the configuration, with the options of this call applied.
+    pub(crate) fn config(&mut self, inv: &Invocation) -> Result<Arc<Config>> {
+        if let Some(config) = &self.config {
+            return Ok(Arc::clone(config));
+        }
+        let mut config = match Config::load(&directories(inv)) {
+            Ok(config) => config,
+            Err(error) if is_out_of_reach(&error) => {
+                self.warn(&error);
+                Config::default()
+            }
+            Err(error) => return Err(error),
+        };
+        for warning in config.apply(&inv.config_options, "--config-option") {
+            self.warn(&warning);
+        }
+        let config = Arc::new(config);
+        self.config = Some(Arc::clone(&config));
+        Ok(config)
+    }
+
+    /// Returns the user's time zone, in which dates are printed.
+    pub(crate) fn zone(&mut self) -> TimeZone {
+        self.zone.get_or_insert_with(local_zone).clone()
+    }
+
+    /// Prints a warning.
+    pub(crate) fn warn(&mut self, error: &Error) {
+        error::warn(&mut self.out, PROGRAM.name, error);
+    }
+}
+
+/// Returns where the configuration of a call is.
+pub(crate) fn directories(inv: &Invocation) -> Directories {
+    match inv.config_dir.as_deref() {
+        Some(dir) => Directories::only(if dir.is_empty() { "." } else { dir }),
+        None => Directories::standard(home().as_deref()),
+    }
+}
+
+/// Returns the user's home folder.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
+}
+
+/// Tells whether the configuration could not be read for a reason that is not the user's fault.
+fn is_out_of_reach(error: &Error) -> bool {
+    const EACCES: i32 = 13;
+    const ENOTDIR: i32 = 20;
+    [EACCES, ENOTDIR].contains(&error.code().number())
+}
+
+/// Returns the clock of this machine, in the user's time zone.
+pub(crate) fn clock() -> Clock {
+    Clock {
+        now: SystemTime::now().into(),
+        zone: local_zone(),
+    }
+}
+
+/// Returns the clock of this machine in UTC; reads no file.
+pub(crate) fn utc_clock() -> Clock {
+    Clock {
+        now: SystemTime::now().into(),
+        zone: TimeZone::utc(),
+    }
+}
+
+/// Returns the zone that `TZ` names, or else the machine's; UTC where neither is known.
+fn local_zone() -> TimeZone {
+    let read = |file: &Path| TimeZone::from_tzif(&std::fs::read(file).ok()?);
+    match std::env::var("TZ") {
+        Ok(name) => {
+            let file = Path::new("/usr/share/zoneinfo").join(name.trim_start_matches(':'));
+            read(&file).or_else(|| TimeZone::from_posix(&name))
+        }
+        Err(_) => read(Path::new("/etc/localtime")),
+    }
+    .unwrap_or_else(TimeZone::utc)
 }

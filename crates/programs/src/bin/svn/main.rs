@@ -1,5 +1,6 @@
 //! `svn`, the command-line client.
 
+#[allow(dead_code, reason = "subcommands yet to come use the rest")]
 mod env;
 #[allow(dead_code, reason = "subcommands yet to come read the rest")]
 mod invocation;
@@ -16,23 +17,41 @@ mod list;
 mod log;
 mod status;
 mod update;
+mod version;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use sylvan_cmdline::error::{self, Said};
-use sylvan_cmdline::table::{Program, Subcommand};
+use sylvan_cmdline::error;
+use sylvan_cmdline::table::Program;
 use sylvan_core::{Error, ErrorCode, Result};
 
 use crate::env::{Env, Exit};
 use crate::invocation::Invocation;
 
-/// The tables of this program.
-pub(crate) static PROGRAM: Program = Program {
+/// The tables of this program without its experimental subcommands.
+static PROGRAM: Program = Program {
     name: "svn",
     options: options::OPTIONS,
     subcommands: subcommands::SUBCOMMANDS,
     globals: options::GLOBALS,
 };
+
+/// Returns the tables of this program; `SVN_EXPERIMENTAL_COMMANDS` adds to them.
+fn program() -> Program {
+    let wanted = std::env::var_os("SVN_EXPERIMENTAL_COMMANDS").is_some_and(|names| {
+        let names = names.to_string_lossy();
+        names.contains("shelf2") || names.contains("shelf3")
+    });
+    Program {
+        subcommands: if wanted {
+            subcommands::WITH_EXPERIMENTAL
+        } else {
+            PROGRAM.subcommands
+        },
+        ..PROGRAM
+    }
+}
 
 /// Runs one subcommand.
 type Run = fn(&mut Env, &Invocation) -> Result<Exit>;
@@ -44,51 +63,47 @@ fn run_of(name: &str) -> Option<Run> {
         "checkout" => checkout::run,
         "cleanup" => cleanup::run,
         "export" => export::run,
-        "help" | "--version" => help::run,
+        "help" => help::run,
         "info" => info::run,
         "list" => list::run,
         "log" => log::run,
         "status" => status::run,
         "update" => update::run,
+        "--version" => version::run,
         _ => return None,
     })
 }
 
 fn main() -> ExitCode {
     let mut env = Env::standard();
-    let words: Vec<_> = std::env::args_os().skip(1).collect();
-    let result = start(&mut env, words);
-    let result = match (result, env.out.flush()) {
-        (Err(error), _) => Err(error),
-        (Ok(_), Err(error)) => Err(error),
-        (Ok(exit), Ok(())) => Ok(exit),
-    };
-    let exit = result.unwrap_or_else(|error| {
-        error::print(&mut env.out, PROGRAM.name, &error);
-        Exit::Failure
-    });
+    let words = std::env::args_os().skip(1).collect();
+    let ended = start(&mut env, words);
+    let flushed = env.out.flush();
+    let exit = ended.and_then(|exit| flushed.map(|()| exit));
     match exit {
-        Exit::Success => ExitCode::SUCCESS,
-        Exit::Failure => ExitCode::FAILURE,
+        Ok(Exit::Success) => ExitCode::SUCCESS,
+        Ok(Exit::Failure) => ExitCode::FAILURE,
+        Err(error) => {
+            error::print(&mut env.out, PROGRAM.name, &error);
+            ExitCode::FAILURE
+        }
     }
 }
 
-fn start(env: &mut Env, words: Vec<std::ffi::OsString>) -> Result<Exit> {
+fn start(env: &mut Env, words: Vec<OsString>) -> Result<Exit> {
     if words.is_empty() {
         return Ok(help::hint(env));
     }
-    let parsed = match invocation::parse(&PROGRAM, words)? {
-        Ok(parsed) => parsed,
-        Err(said) => return Ok(say(env, &said)),
+    let mut inv = match invocation::parse(program(), words, &mut env.out)? {
+        Ok(inv) => inv,
+        Err(said) => {
+            env.out.error_bytes(&said.0);
+            return Ok(Exit::Failure);
+        }
     };
-    let command = parsed.command;
-    let run = run_of(command.name).unwrap_or(not_yet);
-    run(env, &parsed).map_err(|error| with_hints(error, command, &parsed))
-}
-
-fn say(env: &mut Env, said: &Said) -> Exit {
-    env.out.error(said);
-    Exit::Failure
+    inv.settle()?;
+    let run = run_of(inv.command.name).unwrap_or(not_yet);
+    run(env, &inv).map_err(|error| with_hints(error, &inv))
 }
 
 fn not_yet(_: &mut Env, inv: &Invocation) -> Result<Exit> {
@@ -98,17 +113,48 @@ fn not_yet(_: &mut Env, inv: &Invocation) -> Result<Exit> {
     ))
 }
 
-/// Adds what the user can do about some errors.
-fn with_hints(error: Error, command: &Subcommand, _inv: &Invocation) -> Error {
-    let mut error = error;
-    if [
+/// Adds to an error what the user can do about it.
+fn with_hints(mut error: Error, inv: &Invocation) -> Error {
+    let is_about_arguments = [
         ErrorCode::CL_INSUFFICIENT_ARGS,
         ErrorCode::CL_ARG_PARSING_ERROR,
-    ]
-    .contains(&error.code())
-    {
-        let hint = format!("Try 'svn help {}' for more information", command.name);
-        error = error.context(hint);
+    ];
+    if is_about_arguments.contains(&error.code()) {
+        let name = inv.command.name;
+        error = error.context(format!("Try 'svn help {name}' for more information"));
+    }
+    if error.code() == ErrorCode::WC_UPGRADE_REQUIRED {
+        error = error.context("Please see the 'svn upgrade' command");
+    }
+    if error.code() == ErrorCode::AUTHN_FAILED && inv.non_interactive {
+        error = error.context(
+            "Authentication failed and interactive prompting is disabled; see the \
+             --force-interactive option",
+        );
+        if inv.file.as_deref() == Some("-") {
+            error = error.context(
+                "Reading file from standard input because of -F option; this can interfere with \
+                 interactive prompting",
+            );
+        }
+    }
+    if error.has_code(ErrorCode::WC_LOCKED) {
+        error = error
+            .context("Run 'svn cleanup' to remove locks (type 'svn help cleanup' for details)");
+    }
+    if error.code() == ErrorCode::SQLITE_BUSY {
+        error = error.context(
+            "Another process is blocking the working copy database, or the underlying filesystem \
+             does not support file locking; if the working copy is on a network filesystem, make \
+             sure file locking has been enabled on the file server",
+        );
+    }
+    let has_credentials = inv.username.is_some() || inv.password.is_some();
+    if error.has_code(ErrorCode::RA_CANNOT_CREATE_TUNNEL) && has_credentials {
+        error = error.context(
+            "When using svn+ssh:// URLs, keep in mind that the --username and --password options \
+             are ignored because authentication is performed by SSH, not Subversion",
+        );
     }
     error
 }

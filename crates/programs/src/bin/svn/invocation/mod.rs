@@ -3,23 +3,18 @@
 //! Options are checked in the order typed, then against what the subcommand accepts, then against
 //! each other, so that of several mistakes the same one is reported as by Subversion.
 
-use std::ffi::{OsStr, OsString};
+mod check;
+mod parse;
+
+use std::ffi::OsString;
 use std::ops::Deref;
 
-use sylvan_cmdline::error::Said;
-use sylvan_cmdline::getopt::{Met, Parser};
-use sylvan_cmdline::revision::RevisionSpec;
-use sylvan_cmdline::table::{Program, Subcommand};
-use sylvan_core::{Depth, Error, ErrorCode, Result};
+use sylvan_cmdline::table::Subcommand;
+pub(crate) use sylvan_core::opt::{RevisionRange, RevisionSpec};
+use sylvan_core::{Depth, Result};
+use sylvan_io::config::ConfigOption;
 
-/// A range of `-r` or `-c`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RevisionRange {
-    /// What stands before the colon, or alone.
-    pub(crate) start: RevisionSpec,
-    /// What stands after the colon.
-    pub(crate) end: RevisionSpec,
-}
+pub(crate) use parse::parse;
 
 /// Which failures of a server's certificate are accepted without asking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +24,21 @@ pub(crate) struct TrustFailures {
     pub(crate) expired: bool,
     pub(crate) not_yet_valid: bool,
     pub(crate) other: bool,
+}
+
+/// How conflicts are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accept {
+    Postpone,
+    Base,
+    Working,
+    MineConflict,
+    TheirsConflict,
+    MineFull,
+    TheirsFull,
+    Edit,
+    Launch,
+    Recommended,
 }
 
 /// A call of the program, as typed and checked.
@@ -51,6 +61,12 @@ impl Deref for Invocation {
 }
 
 impl Invocation {
+    /// Settles what options mean for this subcommand, and checks what is left to check.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        check::for_subcommand(self.command, &mut self.options)?;
+        check::accept(&mut self.options)
+    }
+
     /// Returns what stands before the colon of the first `-r`.
     pub(crate) fn start(&self) -> RevisionSpec {
         self.range().start
@@ -110,8 +126,8 @@ pub(crate) struct Options {
     pub(crate) trust: TrustFailures,
     /// `--config-dir`.
     pub(crate) config_dir: Option<String>,
-    /// `--config-option`, as typed.
-    pub(crate) config_options: Vec<String>,
+    /// `--config-option`.
+    pub(crate) config_options: Vec<ConfigOption>,
     /// `--ignore-externals`.
     pub(crate) ignore_externals: bool,
     /// `--include-externals`.
@@ -133,7 +149,7 @@ pub(crate) struct Options {
     /// `--with-no-revprops`.
     pub(crate) no_revprops: bool,
     /// `--with-revprop`: name and value (empty if none was given).
-    pub(crate) revprops: Vec<(String, String)>,
+    pub(crate) revprops: Vec<(String, Vec<u8>)>,
     /// `--search` and `--search-and`: groups of which one must match; all patterns in it must.
     pub(crate) search: Vec<Vec<String>>,
     /// `--changelist`.
@@ -147,7 +163,7 @@ pub(crate) struct Options {
     /// `--parents`.
     pub(crate) parents: bool,
     /// `--accept`.
-    pub(crate) accept: Option<String>,
+    pub(crate) accept: Option<Accept>,
     /// `--adds-as-modification`.
     pub(crate) adds_as_modification: bool,
     /// `--remove-unversioned`.
@@ -168,100 +184,24 @@ pub(crate) struct Options {
     pub(crate) internal_diff: bool,
     /// `-x`.
     pub(crate) extensions: Option<String>,
-}
-
-/// Goes through the words of a call. The inner error is printed as it stands, the outer one as
-/// errors are.
-pub(crate) fn parse(
-    program: &'static Program,
-    words: Vec<OsString>,
-) -> Result<Result<Invocation, Said>> {
-    let mut parser = Parser::new(program.options, words);
-    let mut options = Options::default();
-    let mut met = Vec::new();
-    let mut help = false;
-    while let Some(next) = parser.next_option() {
-        let option = match next {
-            Ok(option) => option,
-            Err(error) => return Ok(Err(usage(format!("{}: {error}\n", program.name)))),
-        };
-        help |= option.option.key == "help";
-        met.push(option.option);
-        options.take(option)?;
-    }
-    let mut operands = parser.into_operands();
-    let command = match choose(program, help, options.version, &mut operands)? {
-        Ok(command) => command,
-        Err(said) => return Ok(Err(said)),
-    };
-    for option in met {
-        if option.key == "help" || program.accepts(command, option.key) {
-            continue;
-        }
-        return Ok(Err(Said(format!(
-            "Subcommand '{0}' doesn't accept option '{1}'\nType 'svn help {0}' for usage.\n",
-            command.name,
-            option.spelled()
-        ))));
-    }
-    Ok(Ok(Invocation {
-        command,
-        operands,
-        options,
-    }))
-}
-
-fn usage(text: String) -> Said {
-    Said(format!("{text}Type 'svn help' for usage.\n"))
-}
-
-/// Chooses the subcommand and takes its name from the operands.
-fn choose(
-    program: &'static Program,
-    help: bool,
-    version: bool,
-    operands: &mut Vec<OsString>,
-) -> Result<Result<&'static Subcommand, Said>> {
-    if help {
-        return Ok(program
-            .subcommand("help")
-            .ok_or_else(|| usage(String::new())));
-    }
-    if operands.is_empty() {
-        if version {
-            return Ok(Ok(&crate::subcommands::VERSION));
-        }
-        return Ok(Err(usage("Subcommand argument required\n".to_owned())));
-    }
-    let name = operands.remove(0);
-    let name = name.to_string_lossy();
-    Ok(program
-        .subcommand(&name)
-        .ok_or_else(|| usage(format!("Unknown subcommand: '{name}'\n"))))
-}
-
-fn text(arg: &OsStr) -> Result<String> {
-    match arg.to_str() {
-        Some(text) => Ok(text.to_owned()),
-        None => Err(Error::new(
-            ErrorCode::from_errno(22),
-            "Valid UTF-8 expected",
-        )),
-    }
-}
-
-impl Options {
-    fn take(&mut self, met: Met) -> Result<()> {
-        let arg = || text(&met.arg);
-        match met.option.key {
-            "quiet" => self.quiet = true,
-            "verbose" => self.verbose = true,
-            "version" => self.version = true,
-            "xml" => self.xml = true,
-            "force" => self.force = true,
-            "depth" => self.depth = Depth::from_word(&arg()?),
-            _ => {}
-        }
-        Ok(())
-    }
+    /// `-m`, in the encoding it was typed in.
+    pub(crate) message: Option<OsString>,
+    /// What the file of `-F` has.
+    pub(crate) file_data: Option<Vec<u8>>,
+    /// `-F`.
+    pub(crate) file: Option<String>,
+    /// `--encoding`.
+    pub(crate) encoding: Option<String>,
+    /// `--force-interactive`.
+    pub(crate) force_interactive: bool,
+    /// `-N`.
+    pub(crate) non_recursive: bool,
+    /// `--relocate`.
+    pub(crate) relocate: bool,
+    /// `--old`.
+    pub(crate) old_target: Option<String>,
+    /// `--auto-props`.
+    pub(crate) auto_props: bool,
+    /// `--no-auto-props`.
+    pub(crate) no_auto_props: bool,
 }

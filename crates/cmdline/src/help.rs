@@ -1,0 +1,121 @@
+//! Help, made from a program's tables.
+//!
+//! The layout is Subversion's, since other programs read it: `usage:` lines, `Valid options:`,
+//! options at the second column and their words at the thirtieth.
+
+use std::fmt::Write;
+
+use crate::table::{OptionSpec, Program, Subcommand};
+
+/// How much help shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Neither global nor experimental options.
+    Usual,
+    /// Everything.
+    All,
+}
+
+/// Lists the subcommands; `header` and `footer` go around them.
+pub fn overview(program: &Program, header: &str, footer: &str, detail: Detail) -> String {
+    let mut text = header.to_owned();
+    let mut experimental = false;
+    for command in program.all_subcommands() {
+        if command.is_experimental() {
+            if detail == Detail::All && !experimental {
+                text.push_str("\nExperimental subcommands:\n");
+            }
+            experimental = true;
+            if detail == Detail::Usual {
+                continue;
+            }
+        }
+        let _ = writeln!(text, "   {}", names(command));
+    }
+    if experimental && detail == Detail::Usual {
+        text.push_str("\n(Use '-v' to show experimental subcommands.)\n");
+    }
+    text.push('\n');
+    text.push_str(footer);
+    text
+}
+
+/// Describes one subcommand.
+pub fn of_subcommand(program: &Program, command: &Subcommand, detail: Detail) -> String {
+    let mut text = format!("{}: {}\n", names(command), command.summary);
+    usage(&mut text, command);
+    text.push_str(command.text);
+    let options = |keys: &[&'static str]| {
+        keys.iter()
+            .filter_map(|key| program.option(key))
+            .collect::<Vec<_>>()
+    };
+    let (experimental, usual): (Vec<_>, Vec<_>) = options(command.options)
+        .into_iter()
+        .partition(|option| option.is_experimental());
+    let section = |text: &mut String, title: &str, options: &[&'static OptionSpec]| {
+        if !options.is_empty() {
+            let _ = write!(text, "\n{title} options:\n");
+        }
+        for option in options {
+            describe(text, program, command, option);
+        }
+    };
+    section(&mut text, "Valid", &usual);
+    if detail == Detail::All {
+        section(&mut text, "Experimental", &experimental);
+        section(&mut text, "Global", &options(program.globals));
+    } else if !program.globals.is_empty() {
+        text.push_str("\n(Use '-v' to show global and experimental options.)\n");
+    }
+    text.push('\n');
+    text
+}
+
+fn names(command: &Subcommand) -> String {
+    if command.aliases.is_empty() {
+        command.name.to_owned()
+    } else {
+        format!("{} ({})", command.name, command.aliases.join(", "))
+    }
+}
+
+fn usage(text: &mut String, command: &Subcommand) {
+    let several = command.usage.len() > 1;
+    for (at, form) in command.usage.iter().enumerate() {
+        text.push_str(if at == 0 { "usage: " } else { "       " });
+        if several {
+            let _ = write!(text, "{}. ", at + 1);
+        }
+        let indent = if several { "\n          " } else { "\n       " };
+        text.push_str(&form.replace('\n', indent));
+        text.push('\n');
+    }
+}
+
+fn describe(text: &mut String, program: &Program, command: &Subcommand, option: &OptionSpec) {
+    let words = command
+        .special
+        .iter()
+        .find(|(key, _)| *key == option.key)
+        .map_or(option.help, |(_, words)| *words);
+    let spelled = spelled_with_aliases(program, option);
+    let words = words.replace('\n', "\n                             ");
+    let _ = writeln!(text, "  {spelled:<24} : {words}");
+}
+
+/// Spells an option with all its long names: `--changelist [--cl] ARG`.
+fn spelled_with_aliases(program: &Program, option: &OptionSpec) -> String {
+    let alias = program
+        .options
+        .iter()
+        .find(|other| other.key == option.key && other.long != option.long)
+        .and_then(|other| other.long);
+    match (option.long, alias) {
+        (Some(long), Some(alias)) => {
+            let arg = if option.takes_arg { " ARG" } else { "" };
+            format!("--{long} [--{alias}]{arg}")
+        }
+        _ => option.spelled(),
+    }
+}
