@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+pub use crate::skel::{props_from_skel as from_skel, props_to_skel as to_skel};
+
 /// Properties by name; values are any bytes. Text properties (`svn:*`) are UTF-8 with LF.
 pub type Props = BTreeMap<String, Vec<u8>>;
 
