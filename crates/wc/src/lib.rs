@@ -4,9 +4,16 @@
 //! [`WorkingCopy`] is one working copy that was found or made; [`db::Db`] its database. The crate
 //! knows no network: what comes from a repository arrives through `sylvan_delta::Editor`.
 
+pub mod cleanup;
+pub mod crop;
 pub mod db;
+pub mod external;
+pub mod lock;
+pub mod notify;
 mod options;
 pub mod revision_status;
+pub mod report;
+pub mod update;
 mod working_copy;
 
 pub use options::Options;

@@ -1,0 +1,201 @@
+//! What operations tell about their progress: one [`Notification`] a line that Subversion prints.
+
+use sylvan_core::{Dirent, Error, Lock, NodeKind, Revnum};
+
+/// What happened to the path of a [`Notification`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Scheduled for addition.
+    Add,
+    /// Copied.
+    Copy,
+    /// Scheduled for deletion, or an unversioned item deleted.
+    Delete,
+    /// A missing file was made again.
+    Restore,
+    /// Local changes were undone.
+    Revert,
+    /// Local changes could not be undone.
+    FailedRevert,
+    /// A conflict was resolved.
+    Resolved,
+    /// Skipped for no special reason.
+    Skip,
+    /// Update deleted it.
+    UpdateDelete,
+    /// Update added it.
+    UpdateAdd,
+    /// Update replaced it.
+    UpdateReplace,
+    /// Update changed it.
+    UpdateUpdate,
+    /// Update begins with this target.
+    UpdateStarted,
+    /// Update ended; `rev` is the revision that is there now.
+    UpdateCompleted,
+    /// Update of an external begins.
+    UpdateExternal,
+    /// An external was removed.
+    UpdateExternalRemoved,
+    /// Update skipped an obstructed node.
+    UpdateSkipObstruction,
+    /// Update skipped a node that is not in the repository.
+    UpdateSkipWorkingOnly,
+    /// Update skipped a node that the system would not let it touch.
+    UpdateSkipAccessDenied,
+    /// Update added below a deleted or obstructed node.
+    UpdateShadowedAdd,
+    /// Update changed below a deleted or obstructed node.
+    UpdateShadowedUpdate,
+    /// Update deleted below a deleted or obstructed node.
+    UpdateShadowedDelete,
+    /// A lock token turned out to be defunct.
+    UpdateBrokenLock,
+    /// Something of the same kind was there before and is taken over.
+    Exists,
+    /// An external could not be handled; see `error`.
+    FailedExternal,
+    /// Status walk ended; `rev` is what it was compared with.
+    StatusCompleted,
+    /// Status of an external begins.
+    StatusExternal,
+    /// Info of an external begins.
+    InfoExternal,
+    /// Cleanup of an external begins.
+    CleanupExternal,
+    /// Taken out of the working copy.
+    Exclude,
+    /// Left in place for its local changes when its folder was taken out.
+    LeftLocalModifications,
+    /// A tree conflict was recorded.
+    TreeConflict,
+    /// Skipped for being in conflict.
+    SkipConflicted,
+    /// An obstruction made the operation fail for it.
+    FailedObstruction,
+    /// The path does not exist.
+    PathNonexistent,
+    /// The server says that the repository moved to `url`.
+    UrlRedirect,
+    /// Its working copy's format was raised.
+    UpgradedPath,
+}
+
+/// What happened to the text or the properties of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum State {
+    /// The question does not arise.
+    #[default]
+    Inapplicable,
+    /// Not known.
+    Unknown,
+    /// Unchanged.
+    Unchanged,
+    /// Missing on disk.
+    Missing,
+    /// Something else is in its place.
+    Obstructed,
+    /// Changed.
+    Changed,
+    /// Changed, and local changes were kept.
+    Merged,
+    /// Changed, and in conflict with local changes.
+    Conflicted,
+}
+
+/// What happened to the lock token of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum LockState {
+    /// The question does not arise.
+    #[default]
+    Inapplicable,
+    /// Not known.
+    Unknown,
+    /// Unchanged.
+    Unchanged,
+    /// A token was taken.
+    Locked,
+    /// The token is gone.
+    Unlocked,
+}
+
+/// One event of an operation, for the printer.
+#[derive(Clone, Debug)]
+pub struct Notification {
+    /// The absolute path it is about.
+    pub path: Dirent,
+    /// What happened.
+    pub action: Action,
+    /// The kind of node afterwards.
+    pub kind: NodeKind,
+    /// What happened to the text (of a file), or the folder itself.
+    pub content: State,
+    /// What happened to the properties.
+    pub props: State,
+    /// What happened to the lock token.
+    pub lock_state: LockState,
+    /// The revision afterwards.
+    pub rev: Option<Revnum>,
+    /// The revision before.
+    pub old_rev: Option<Revnum>,
+    /// The value of `svn:mime-type`.
+    pub mime_type: Option<String>,
+    /// The lock, when one was taken.
+    pub lock: Option<Lock>,
+    /// Why it failed.
+    pub error: Option<Error>,
+    /// The URL it is about, where that is not a path.
+    pub url: Option<String>,
+    /// The property it is about.
+    pub prop_name: Option<String>,
+    /// The changelist it is about.
+    pub changelist: Option<String>,
+}
+
+impl Notification {
+    /// Makes a notification in which nothing but path and action is known.
+    pub const fn new(path: Dirent, action: Action) -> Self {
+        Self {
+            path,
+            action,
+            kind: NodeKind::Unknown,
+            content: State::Unknown,
+            props: State::Unknown,
+            lock_state: LockState::Unknown,
+            rev: None,
+            old_rev: None,
+            mime_type: None,
+            lock: None,
+            error: None,
+            url: None,
+            prop_name: None,
+            changelist: None,
+        }
+    }
+
+    /// Sets the kind.
+    #[must_use]
+    pub const fn kind(mut self, kind: NodeKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Sets the revisions before and after.
+    #[must_use]
+    pub const fn revs(mut self, old: Option<Revnum>, new: Option<Revnum>) -> Self {
+        self.old_rev = old;
+        self.rev = new;
+        self
+    }
+
+    /// Sets the states of text and properties.
+    #[must_use]
+    pub const fn states(mut self, content: State, props: State) -> Self {
+        self.content = content;
+        self.props = props;
+        self
+    }
+}
+
+/// Receives notifications. It is called on whichever thread drives the operation, one at a time.
+pub type NotifyFn<'a> = dyn FnMut(&Notification) + Send + 'a;
