@@ -4,6 +4,7 @@
 //! [`WorkingCopy`] is one working copy that was found or made; [`db::Db`] its database. The crate
 //! knows no network: what comes from a repository arrives through `sylvan_delta::Editor`.
 
+pub mod base;
 pub mod cleanup;
 pub mod crop;
 pub mod db;
@@ -11,8 +12,9 @@ pub mod external;
 pub mod lock;
 pub mod notify;
 mod options;
-pub mod revision_status;
+pub mod relocate;
 pub mod report;
+pub mod revision_status;
 pub mod update;
 mod working_copy;
 

@@ -23,6 +23,7 @@ use sylvan_core::{Error, ErrorCode, Result};
 use crate::Options;
 pub(crate) use error::{corrupt, sqlite_error};
 pub use node::{Actual, Layer, Node, NodeState, Presence};
+pub(crate) use node::{integer, path as path_column};
 pub use read::{ExternalRow, LockRow, Repository, WcLockRow};
 pub use statement::Statement;
 #[allow(
