@@ -6,8 +6,11 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 use sylvan_core::{Error, ErrorCode, Result};
+
+use crate::screen::Screen;
 
 /// The two streams of a program. Standard output is buffered: by line on a terminal, by block else.
 pub struct Output {
@@ -15,20 +18,20 @@ pub struct Output {
     err: Box<dyn Write + Send>,
     buffer: Vec<u8>,
     line_buffered: bool,
+    last_flush: Option<Instant>,
+    screen: Screen,
 }
 
+/// How long output of work that goes on may wait for more.
+const SOON: Duration = Duration::from_millis(50);
 const BLOCK: usize = 32 * 1024;
 
 impl Output {
     /// Opens the process's own streams.
     pub fn standard() -> Self {
-        let out = io::stdout();
-        let line_buffered = out.is_terminal();
         Self {
-            out: Box::new(RawStdout),
-            err: Box::new(io::stderr()),
-            buffer: Vec::new(),
-            line_buffered,
+            line_buffered: io::stdout().is_terminal(),
+            ..Self::to(RawStdout, io::stderr())
         }
     }
 
@@ -39,7 +42,14 @@ impl Output {
             err: Box::new(err),
             buffer: Vec::new(),
             line_buffered: false,
+            last_flush: None,
+            screen: Screen::new(),
         }
+    }
+
+    /// Returns the screen whose progress line is cleared before anything is written.
+    pub fn screen(&self) -> Screen {
+        self.screen.clone()
     }
 
     /// Prints text to standard output.
@@ -73,12 +83,14 @@ impl Output {
     /// ignored: there is nowhere left to report them.
     pub fn error(&mut self, text: impl fmt::Display) {
         let _ = self.flush();
+        let _cleared = self.screen.clear();
         let _ = write!(self.err, "{text}").and_then(|()| self.err.flush());
     }
 
     /// As [`Output::error`], for what may be no text.
     pub fn error_bytes(&mut self, bytes: &[u8]) {
         let _ = self.flush();
+        let _cleared = self.screen.clear();
         let _ = self.err.write_all(bytes).and_then(|()| self.err.flush());
     }
 
@@ -90,11 +102,26 @@ impl Output {
         if self.buffer.is_empty() {
             return Ok(());
         }
+        let _cleared = self.screen.clear();
         let result = self.out.write_all(&self.buffer);
         self.buffer.clear();
         result
             .and_then(|()| self.out.flush())
             .map_err(|error| write_error(&error))
+    }
+
+    /// Writes out what is buffered unless that was done just now; for lines about work that goes
+    /// on, so that the reader sees them in time and yet not each costs a system call.
+    ///
+    /// # Errors
+    /// As [`Output::print`].
+    pub fn flush_soon(&mut self) -> Result<()> {
+        let now = Instant::now();
+        if self.last_flush.is_some_and(|last| now - last < SOON) {
+            return Ok(());
+        }
+        self.last_flush = Some(now);
+        self.flush()
     }
 
     fn flush_if_due(&mut self) -> Result<()> {

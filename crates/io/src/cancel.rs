@@ -1,14 +1,17 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sylvan_core::{Error, ErrorCode, Result};
+
+/// The flag is set, but not by a signal.
+const NO_SIGNAL: usize = usize::MAX;
 
 /// A flag that ends an operation between two of its steps.
 ///
 /// Clones share the flag. A signal handler sets it; every loop over nodes, windows, rows and
 /// retries polls it, never between the steps of one atomic change.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicI32>);
+pub struct Cancel(Arc<AtomicUsize>);
 
 impl Cancel {
     /// Makes a flag that is not set.
@@ -18,12 +21,13 @@ impl Cancel {
 
     /// Sets the flag without a signal.
     pub fn set(&self) {
-        self.0.store(-1, Ordering::Relaxed);
+        self.0.store(NO_SIGNAL, Ordering::Relaxed);
     }
 
     /// Sets the flag because a signal came.
     pub fn set_signal(&self, signal: i32) {
-        self.0.store(signal, Ordering::Relaxed);
+        let number = usize::try_from(signal).unwrap_or(NO_SIGNAL);
+        self.0.store(number, Ordering::Relaxed);
     }
 
     /// Tells whether the flag is set.
@@ -33,11 +37,12 @@ impl Cancel {
 
     /// Returns the signal that set the flag.
     pub fn signal(&self) -> Option<i32> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal > 0)
+        let number = self.0.load(Ordering::Relaxed);
+        i32::try_from(number).ok().filter(|signal| *signal > 0)
     }
 
     /// Returns the shared cell, for a signal handler that stores the signal's number.
-    pub fn cell(&self) -> Arc<AtomicI32> {
+    pub fn cell(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.0)
     }
 

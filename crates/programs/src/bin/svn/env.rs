@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use sylvan_cmdline::error;
 use sylvan_cmdline::print::Output;
+use sylvan_cmdline::progress::Drawing;
 use sylvan_core::time::{Clock, TimeZone};
 use sylvan_core::{Error, Result};
 use sylvan_io::config::Directories;
@@ -72,6 +73,15 @@ impl Env {
     /// Returns the user's time zone, in which dates are printed.
     pub(crate) fn zone(&mut self) -> TimeZone {
         self.zone.get_or_insert_with(local_zone).clone()
+    }
+
+    /// Draws progress until the value is dropped: on a terminal, unless output is unwanted.
+    pub(crate) fn draw_progress(&self, inv: &Invocation) -> Drawing {
+        if inv.quiet {
+            Drawing::off()
+        } else {
+            Drawing::start(self.progress.clone(), self.out.screen())
+        }
     }
 
     /// Prints a warning.

@@ -22,8 +22,8 @@ mod version;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use sylvan_cmdline::error;
 use sylvan_cmdline::table::Program;
+use sylvan_cmdline::{error, signal};
 use sylvan_core::{Error, ErrorCode, Result};
 
 use crate::env::{Env, Exit};
@@ -80,14 +80,16 @@ fn main() -> ExitCode {
     let ended = start(&mut env, words);
     let flushed = env.out.flush();
     let exit = ended.and_then(|exit| flushed.map(|()| exit));
-    match exit {
+    let code = match exit {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Failure) => ExitCode::FAILURE,
         Err(error) => {
             error::print(&mut env.out, PROGRAM.name, &error);
             ExitCode::FAILURE
         }
-    }
+    };
+    signal::end_by_caught(&env.cancel);
+    code
 }
 
 fn start(env: &mut Env, words: Vec<OsString>) -> Result<Exit> {
@@ -103,6 +105,9 @@ fn start(env: &mut Env, words: Vec<OsString>) -> Result<Exit> {
     };
     inv.settle()?;
     let run = run_of(inv.command.name).unwrap_or(not_yet);
+    if !["help", "--version"].contains(&inv.command.name) {
+        signal::catch(&env.cancel);
+    }
     run(env, &inv).map_err(|error| with_hints(error, &inv))
 }
 
