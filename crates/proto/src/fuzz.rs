@@ -1,5 +1,9 @@
 //! Bodies of fuzz targets.
 
+use bytes::Bytes;
+use sylvan_delta::{CheckingEditor, CountingEditor, Editor};
+
+use crate::svn::editor::{Decoder, Event};
 use crate::svn::item::{Parser, Writer};
 
 /// Parses any bytes as an item, cut in two ways with equal results, and writes it back.
@@ -23,4 +27,38 @@ pub fn svn_item(data: &[u8]) {
         );
         assert_eq!(again.item(out.as_bytes()), whole.item(data));
     }
+}
+
+/// Drives an editor by any bytes, cut in two ways with equal results; the calls must keep the
+/// editor's rules.
+pub fn svn_edit(data: &[u8]) {
+    let whole = edit(data, data.len().max(1));
+    let cut = edit(data, 5);
+    assert_eq!(whole, cut, "chunking changes the drive");
+}
+
+fn edit(data: &[u8], cut: usize) -> (CountingEditor, String) {
+    let mut editor = CheckingEditor::new(CountingEditor::default());
+    let mut decoder = Decoder::new(None);
+    let mut input = Vec::new();
+    let mut result = "more".to_owned();
+    for chunk in data.chunks(cut) {
+        input.extend_from_slice(chunk);
+        let mut bytes = Bytes::from(std::mem::take(&mut input));
+        match decoder.drive(&mut bytes, &mut editor) {
+            Ok(Event::More) => input = bytes.into(),
+            Ok(event) => {
+                result = format!("{:?}", std::mem::discriminant(&event));
+                break;
+            }
+            Err(_) => {
+                result = "failed".to_owned();
+                break;
+            }
+        }
+    }
+    if !editor.is_ended() {
+        let _ = editor.abort_edit();
+    }
+    (editor.into_inner(), result)
 }

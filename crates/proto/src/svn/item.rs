@@ -337,6 +337,11 @@ impl Parser {
         }
     }
 
+    /// Tells whether nothing was seen of an item yet.
+    pub const fn is_fresh(&self) -> bool {
+        self.at == 0
+    }
+
     /// Goes on. `bytes` begins where the item (or space before it) begins, and has all that came
     /// since. Returns how many bytes the item takes once it is complete; what was found stays
     /// until [`reset`](Self::reset).

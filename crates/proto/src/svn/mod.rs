@@ -1,10 +1,41 @@
 //! The protocol of `svn://`, version 2.
 //!
-//! Both sides send [`item`]s. After the handshake the client sends commands, lists of a word and
-//! the list of parameters; the server answers each with an authentication request, which mostly
-//! is empty, and a response, `( success ( … ) )` or `( failure ( errors ) )`.
+//! Both sides send [`item`]s. After the [`handshake`] the client sends [`Command`]s, lists of a word
+//! and the list of parameters; the server answers each with an [authentication](auth) request,
+//! which mostly is empty, and a [`Response`], `( success ( … ) )` or `( failure ( errors ) )`.
+//! Some commands turn the roles: after a report the server sends the commands of an [`editor`].
 
+pub mod auth;
+mod command;
+pub mod editor;
 mod error;
+pub mod handshake;
 pub mod item;
+pub mod message;
+pub mod reply;
 
+pub use command::{Command, Drive, write_abort_report, write_finish_report, write_report_entry};
 pub use error::ProtocolError;
+pub use message::Response;
+
+use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf};
+
+/// Makes a path from a peer canonical, and refuses one that leads out of where it belongs or that
+/// no repository can have.
+fn check_path(text: &str) -> Result<RelPathBuf, ProtocolError> {
+    let path = match RelPath::new(text) {
+        Ok(path) => path.to_owned(),
+        Err(_) => RelPathBuf::canonicalize(text)?,
+    };
+    match path.as_str().bytes().find(u8::is_ascii_control) {
+        Some(byte) => Err(Error::new(
+            ErrorCode::FS_PATH_SYNTAX,
+            format!(
+                "Invalid control character '0x{byte:02x}' in path '{}'",
+                text.escape_debug()
+            ),
+        )
+        .into()),
+        None => Ok(path),
+    }
+}
