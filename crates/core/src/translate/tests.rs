@@ -106,7 +106,11 @@ fn keyword_forms() {
         ("$Rev:$", "$Rev: 1234 $", "$Rev$"),
         ("$Rev: $", "$Rev: 1234 $", "$Rev$"),
         ("$Rev: a$b $", "$Rev: 1234 $", "$Rev$"),
-        ("$Rev:: a$bcdefg $", "$Rev:: 1234     $", "$Rev::  $bcdefg $"),
+        (
+            "$Rev:: a$bcdefg $",
+            "$Rev:: 1234     $",
+            "$Rev::  $bcdefg $",
+        ),
         ("$Rev:: 12#$", "$Rev:: 12#$", "$Rev::    $"),
     ] {
         assert_eq!(expand("Rev", old), expanded, "{old}");

@@ -1,18 +1,21 @@
 //! What a subcommand works with.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
+use sylvan_client::Sessions;
 use sylvan_cmdline::error;
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::progress::Drawing;
+use sylvan_cmdline::prompt::Asker;
 use sylvan_core::time::{Clock, TimeZone};
-use sylvan_core::{Error, Result};
+use sylvan_core::{Dirent, Error, Result};
 use sylvan_io::config::Directories;
 use sylvan_io::{Cancel, Config, Progress};
 
 use crate::PROGRAM;
+use crate::credentials::Credentials;
 use crate::invocation::Invocation;
 
 /// How the program ends when no error is to be printed.
@@ -70,6 +73,36 @@ impl Env {
         Ok(config)
     }
 
+    /// Makes what operations work with.
+    pub(crate) fn client(&mut self, inv: &Invocation) -> Result<sylvan_client::Context> {
+        let config = self.config(inv)?;
+        let password = match inv.password_from_stdin {
+            true => Some(read_password()?),
+            false => inv.password.clone(),
+        };
+        let asker = Asker::new(self.cancel.clone(), self.out.screen());
+        let credentials = Credentials::new(inv, password, asker);
+        let shared = SharedAccess {
+            config: Arc::clone(&config),
+            credentials,
+            cancel: self.cancel.clone(),
+            progress: self.progress.clone(),
+            made: OnceLock::new(),
+        };
+        Ok(sylvan_client::Context {
+            sessions: Sessions::new(Box::new(move |url| sylvan_ra::open(url, shared.context()))),
+            wc: sylvan_wc::Options::from_config(&config, PROGRAM.name),
+            config,
+            cancel: self.cancel.clone(),
+            progress: self.progress.clone(),
+            clock: Clock {
+                now: SystemTime::now().into(),
+                zone: self.zone(),
+            },
+            current_dir: current_dir()?,
+        })
+    }
+
     /// Returns the user's time zone, in which dates are printed.
     pub(crate) fn zone(&mut self) -> TimeZone {
         self.zone.get_or_insert_with(local_zone).clone()
@@ -88,6 +121,45 @@ impl Env {
     pub(crate) fn warn(&mut self, error: &Error) {
         error::warn(&mut self.out, PROGRAM.name, error);
     }
+}
+
+/// What sessions share, made when the first one is opened.
+struct SharedAccess {
+    config: Arc<Config>,
+    credentials: Credentials,
+    cancel: Cancel,
+    progress: Progress,
+    made: OnceLock<sylvan_ra::Context>,
+}
+
+impl SharedAccess {
+    fn context(&self) -> &sylvan_ra::Context {
+        self.made.get_or_init(|| sylvan_ra::Context {
+            config: Arc::clone(&self.config),
+            auth: Arc::new(Mutex::new(self.credentials.auth(&self.config))),
+            cancel: self.cancel.clone(),
+            progress: self.progress.clone(),
+        })
+    }
+}
+
+/// Reads a line from standard input.
+fn read_password() -> Result<String> {
+    let mut line = String::new();
+    std::io::stdin()
+        .read_line(&mut line)
+        .map_err(|error| Error::io(&error, "Can't read stdin"))?;
+    if line.ends_with('\n') {
+        line.pop();
+    }
+    Ok(line)
+}
+
+/// Returns the folder that relative paths are below.
+pub(crate) fn current_dir() -> Result<Dirent> {
+    let dir = std::env::current_dir()
+        .map_err(|error| Error::io(&error, "Can't get working directory"))?;
+    Ok(Dirent::new(sylvan_cmdline::utf8::os_text(dir.as_os_str())?))
 }
 
 /// Returns where the configuration of a call is.
