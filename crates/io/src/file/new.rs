@@ -1,0 +1,131 @@
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, fdatasync, fstat, openat, unlinkat};
+use rustix::io::{Errno, retry_on_intr, write};
+use sylvan_core::Result;
+
+use super::{Meta, durable, failed};
+
+/// How a new file meets what may have its name already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Creation {
+    /// Nothing can have it: the folder is new, or what is in it is garbage. A file is overwritten,
+    /// or removed first if it cannot be. One request less on NFS than [`Creation::Exclusive`].
+    Fresh,
+    /// Nothing may have it: it is an error if the name is taken, by a symlink too.
+    Exclusive,
+}
+
+/// A new file that is being written.
+///
+/// Dropping it closes it and leaves it as it is.
+#[derive(Debug)]
+pub struct NewFile {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+impl NewFile {
+    /// Creates a file below `dir` (an open folder, or the current one). `path` is for errors.
+    pub(super) fn create(
+        dir: BorrowedFd<'_>,
+        name: &Path,
+        path: PathBuf,
+        mode: u32,
+        creation: Creation,
+    ) -> Result<Self> {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_bits_truncate(mode as _);
+        let exclusively = || openat(dir, name, flags | OFlags::EXCL, mode);
+        let opened = durable(|| match creation {
+            Creation::Exclusive => exclusively(),
+            Creation::Fresh => match openat(dir, name, flags | OFlags::TRUNC, mode) {
+                // A read-only file or a symlink.
+                Err(Errno::ACCESS | Errno::LOOP | Errno::MLINK) => {
+                    unlinkat(dir, name, AtFlags::empty())?;
+                    exclusively()
+                }
+                opened => opened,
+            },
+        });
+        match opened {
+            Ok(fd) => Ok(Self { fd, path }),
+            Err(error) => Err(failed(error, "create file", &path)),
+        }
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    /// `Can't write to file`, and the file has a part of them.
+    pub fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut rest = bytes;
+        durable(|| {
+            while !rest.is_empty() {
+                let written = retry_on_intr(|| write(&self.fd, rest))?;
+                if written == 0 {
+                    return Err(Errno::IO);
+                }
+                rest = &rest[written.min(rest.len())..];
+            }
+            Ok(())
+        })
+        .map_err(|error| failed(error, "write to file", &self.path))
+    }
+
+    /// Brings the content to the disk, or to the server, which can tell of a full disk only now.
+    ///
+    /// # Errors
+    /// `Can't flush file … to disk`.
+    pub fn sync(&self) -> Result<()> {
+        durable(|| fdatasync(&self.fd)).map_err(|error| {
+            let action = format!("Can't flush file '{}' to disk", self.path.display());
+            sylvan_core::Error::io(&error, action)
+        })
+    }
+
+    /// Returns what the system tells of the file now.
+    ///
+    /// # Errors
+    /// `Can't stat`.
+    pub fn meta(&self) -> Result<Meta> {
+        let stat = fstat(&self.fd).map_err(|errno| failed(errno, "stat", &self.path))?;
+        Ok(stat.into())
+    }
+
+    /// Closes the file and returns what the system tells of it.
+    ///
+    /// # Errors
+    /// As [`NewFile::meta`].
+    pub fn finish(self) -> Result<Meta> {
+        self.meta()
+    }
+
+    /// Returns the path it was created under.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes it a plain file of the standard library.
+    pub fn into_file(self) -> std::fs::File {
+        self.fd.into()
+    }
+}
+
+impl AsFd for NewFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        durable(|| retry_on_intr(|| write(&self.fd, bytes)))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

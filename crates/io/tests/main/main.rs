@@ -1,0 +1,3 @@
+//! Tests that need the process for themselves.
+
+mod fault;
