@@ -14,6 +14,7 @@
 mod checksum;
 mod depth;
 pub mod error;
+pub mod externals;
 pub mod fold;
 pub mod glob;
 pub mod hash_dump;
