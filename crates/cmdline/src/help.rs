@@ -72,6 +72,14 @@ pub fn of_subcommand(program: &Program, command: &Subcommand, detail: Detail) ->
     text
 }
 
+/// Describes options, a line or more each.
+pub fn option_lines(options: &[OptionSpec]) -> String {
+    options.iter().fold(String::new(), |mut text, option| {
+        option_line(&mut text, &option.spelled(), option.help);
+        text
+    })
+}
+
 fn names(command: &Subcommand) -> String {
     if command.aliases.is_empty() {
         command.name.to_owned()
@@ -100,6 +108,10 @@ fn describe(text: &mut String, program: &Program, command: &Subcommand, option: 
         .find(|(key, _)| *key == option.key)
         .map_or(option.help, |(_, words)| *words);
     let spelled = spelled_with_aliases(program, option);
+    option_line(text, &spelled, words);
+}
+
+fn option_line(text: &mut String, spelled: &str, words: &str) {
     let words = words.replace('\n', "\n                             ");
     let _ = writeln!(text, "  {spelled:<24} : {words}");
 }

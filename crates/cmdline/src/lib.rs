@@ -16,6 +16,8 @@ pub mod progress;
 pub mod prompt;
 pub mod screen;
 pub mod signal;
+pub mod surroundings;
 pub mod table;
 pub mod utf8;
+pub mod version;
 pub mod xml;

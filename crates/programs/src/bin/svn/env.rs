@@ -1,6 +1,5 @@
 //! What a subcommand works with.
 
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
@@ -9,9 +8,9 @@ use sylvan_cmdline::error;
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::progress::Drawing;
 use sylvan_cmdline::prompt::Asker;
+use sylvan_cmdline::surroundings::{config_directories, current_dir, local_zone};
 use sylvan_core::time::{Clock, TimeZone};
-use sylvan_core::{Dirent, Error, Result};
-use sylvan_io::config::Directories;
+use sylvan_core::{Error, Result};
 use sylvan_io::{Cancel, Config, Progress};
 
 use crate::PROGRAM;
@@ -57,7 +56,7 @@ impl Env {
         if let Some(config) = &self.config {
             return Ok(Arc::clone(config));
         }
-        let mut config = match Config::load(&directories(inv)) {
+        let mut config = match Config::load(&config_directories(inv.config_dir.as_deref())) {
             Ok(config) => config,
             Err(error) if is_out_of_reach(&error) => {
                 self.warn(&error);
@@ -155,58 +154,9 @@ fn read_password() -> Result<String> {
     Ok(line)
 }
 
-/// Returns the folder that relative paths are below.
-pub(crate) fn current_dir() -> Result<Dirent> {
-    let dir = std::env::current_dir()
-        .map_err(|error| Error::io(&error, "Can't get working directory"))?;
-    Ok(Dirent::new(sylvan_cmdline::utf8::os_text(dir.as_os_str())?))
-}
-
-/// Returns where the configuration of a call is.
-pub(crate) fn directories(inv: &Invocation) -> Directories {
-    match inv.config_dir.as_deref() {
-        Some(dir) => Directories::only(if dir.is_empty() { "." } else { dir }),
-        None => Directories::standard(home().as_deref()),
-    }
-}
-
-/// Returns the user's home folder.
-pub(crate) fn home() -> Option<PathBuf> {
-    std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
-}
-
 /// Tells whether the configuration could not be read for a reason that is not the user's fault.
 fn is_out_of_reach(error: &Error) -> bool {
     const EACCES: i32 = 13;
     const ENOTDIR: i32 = 20;
     [EACCES, ENOTDIR].contains(&error.code().number())
-}
-
-/// Returns the clock of this machine, in the user's time zone.
-pub(crate) fn clock() -> Clock {
-    Clock {
-        now: SystemTime::now().into(),
-        zone: local_zone(),
-    }
-}
-
-/// Returns the clock of this machine in UTC; reads no file.
-pub(crate) fn utc_clock() -> Clock {
-    Clock {
-        now: SystemTime::now().into(),
-        zone: TimeZone::utc(),
-    }
-}
-
-/// Returns the zone that `TZ` names, or else the machine's; UTC where neither is known.
-fn local_zone() -> TimeZone {
-    let read = |file: &Path| TimeZone::from_tzif(&std::fs::read(file).ok()?);
-    match std::env::var("TZ") {
-        Ok(name) => {
-            let file = Path::new("/usr/share/zoneinfo").join(name.trim_start_matches(':'));
-            read(&file).or_else(|| TimeZone::from_posix(&name))
-        }
-        Err(_) => read(Path::new("/etc/localtime")),
-    }
-    .unwrap_or_else(TimeZone::utc)
 }

@@ -3,40 +3,36 @@
 use std::env::consts;
 
 use sylvan_cmdline::print::Output;
+use sylvan_cmdline::surroundings::config_directories;
+use sylvan_cmdline::version;
 use sylvan_core::Result;
 
-use crate::env::{Env, Exit, directories};
+use crate::env::{Env, Exit};
 use crate::invocation::Invocation;
 
-/// The version of Subversion that this program behaves as; other programs decide by it.
-pub(crate) const COMPATIBLE: &str = "1.14.2";
-/// This program's own version.
-const SYLVAN: &str = env!("CARGO_PKG_VERSION");
+/// How repositories can be reached, in the form that scripts look through.
+const ACCESS: &str = "\
+The following repository access (RA) modules are available:
+
+* ra_svn : Access by Subversion's own protocol.
+  - handles 'svn' scheme
+* ra_http : Access by HTTP and WebDAV.
+  - handles 'http' scheme
+  - handles 'https' scheme
+";
 
 pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     if inv.quiet {
-        env.out.line(COMPATIBLE)?;
+        env.out.line(version::COMPATIBLE)?;
         return Ok(Exit::Success);
     }
-    env.out.print(format_args!(
-        "svn, version {COMPATIBLE} (Sylvan {SYLVAN})\n   compiled for {}-{}\n\n\
-         Sylvan {SYLVAN} does what Subversion {COMPATIBLE} does.\n\
-         Sylvan is free software under the Apache License, Version 2.0.\n\n\
-         The following repository access (RA) modules are available:\n\n\
-         * ra_svn : Access by Subversion's own protocol.\n\
-         \x20 - handles 'svn' scheme\n\
-         * ra_http : Access by HTTP and WebDAV.\n\
-         \x20 - handles 'http' scheme\n\
-         \x20 - handles 'https' scheme\n",
-        consts::ARCH,
-        consts::OS,
-    ))?;
-    if let Some(dir) = directories(inv).user {
-        env.out.print(format_args!(
-            "\nThe following authentication credential caches are available:\n\n\
-             * Plaintext cache in {}\n",
-            dir.display()
-        ))?;
+    env.out.print(version::banner("svn"))?;
+    env.out.print(ACCESS)?;
+    env.out
+        .print("\nThe following authentication credential caches are available:\n\n")?;
+    if let Some(dir) = config_directories(inv.config_dir.as_deref()).user {
+        env.out
+            .line(format_args!("* Plaintext cache in {}", dir.display()))?;
     }
     env.out.print("\n")?;
     if inv.verbose {

@@ -8,7 +8,7 @@ use sylvan_cmdline::getopt::{Met, Parser};
 use sylvan_cmdline::number::parse_i32;
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::table::{OptionSpec, Program, Subcommand};
-use sylvan_cmdline::utf8;
+use sylvan_cmdline::{surroundings, utf8};
 use sylvan_core::opt::RevisionRange;
 use sylvan_core::{Depth, Error, ErrorCode, Result};
 use sylvan_io::config::ConfigOption;
@@ -295,9 +295,9 @@ impl Options {
 fn revision(text: &str) -> Result<RevisionRange> {
     // The clock is needed for dates only; reading the time zone costs.
     let clock = if text.contains('{') {
-        crate::env::clock()
+        surroundings::clock()
     } else {
-        crate::env::utc_clock()
+        surroundings::utc_clock()
     };
     RevisionRange::parse(text, &clock)
 }
