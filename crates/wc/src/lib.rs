@@ -6,17 +6,33 @@
 
 pub mod base;
 pub mod cleanup;
+pub mod conflict;
 pub mod crop;
 pub mod db;
 pub mod external;
+pub mod info;
 pub mod lock;
 pub mod notify;
 mod options;
+mod path_error;
+pub mod props;
 pub mod relocate;
 pub mod report;
 pub mod revision_status;
+pub mod scan;
+pub mod status;
 pub mod update;
 mod working_copy;
 
 pub use options::Options;
 pub use working_copy::{ADM_DIR, RootNode, WorkingCopy};
+
+use sylvan_core::{Error, ErrorCode, RelPath};
+
+/// Makes the error for a path that is not under version control.
+pub(crate) fn not_found(wc: &WorkingCopy, path: &RelPath) -> Error {
+    Error::new(
+        ErrorCode::WC_PATH_NOT_FOUND,
+        format!("The node '{}' was not found.", wc.local_path(path)),
+    )
+}

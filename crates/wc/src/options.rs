@@ -1,4 +1,5 @@
 use std::num::NonZero;
+use std::path::Path;
 use std::time::Duration;
 
 use sylvan_io::config::{Category, Config};
@@ -61,6 +62,17 @@ impl Options {
                 .and_then(|workers: u64| NonZero::new(usize::try_from(workers).ok()?)),
             use_commit_times: flag("miscellany", "use-commit-times"),
         }
+    }
+}
+
+impl Options {
+    /// Returns how many threads should work on the files below `path`.
+    pub fn workers_at(&self, path: &Path) -> usize {
+        if let Some(workers) = self.workers {
+            return workers.get();
+        }
+        let _ = path;
+        1
     }
 }
 

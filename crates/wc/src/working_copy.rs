@@ -1,9 +1,11 @@
+mod find;
+
 use std::path::Path;
 
-use sylvan_core::{Depth, Dirent, Error, ErrorCode, RelPath, RelPathBuf, Result, Revnum, Url};
+use sylvan_core::{Depth, Dirent, Error, RelPath, RelPathBuf, Result, Revnum, Url};
 
 use crate::Options;
-use crate::db::{Db, FORMAT, FirstRows};
+use crate::db::{Db, FirstRows};
 
 /// The name of the administrative folder.
 pub const ADM_DIR: &str = ".svn";
@@ -38,34 +40,21 @@ impl WorkingCopy {
     /// Finds the working copy that `path` (absolute) is in, and its path there. The path itself
     /// need not exist.
     ///
+    /// A symlink is taken for what it points to if it is not under version control itself and leads
+    /// to a folder.
+    ///
     /// # Errors
     /// `E155007` if there is none; `E155036` if it needs `svn upgrade`; `E155021` if it is older
     /// than any format that can be upgraded, or newer than this program; `E155016` if it is
     /// damaged; `E200030`/`E200033` if the database cannot be read or is kept locked.
     pub fn open(path: &Dirent, options: &Options) -> Result<(Self, RelPathBuf)> {
-        let mut dir = path.clone();
-        loop {
-            let file = dir.join(".svn/wc.db");
-            if file.as_path().is_file() {
-                let db = Db::open(file.as_path(), options)?;
-                check_format(&dir, db.format())?;
-                let relpath = RelPathBuf::new(path.strip_prefix(&dir).unwrap_or_default())?;
-                let wc = Self {
-                    root: dir,
-                    db,
-                    options: options.clone(),
-                };
-                return Ok((wc, relpath));
-            }
-            let parent = dir.dirname();
-            if parent == dir {
-                return Err(Error::new(
-                    ErrorCode::WC_NOT_WORKING_COPY,
-                    format!("'{path}' is not a working copy"),
-                ));
-            }
-            dir = parent;
-        }
+        let (root, db, relpath) = find::find(path, options)?;
+        let wc = Self {
+            root,
+            db,
+            options: options.clone(),
+        };
+        Ok((wc, relpath))
     }
 
     /// Makes the administrative folder in the existing folder `root` (absolute) and opens it.
@@ -119,16 +108,6 @@ impl WorkingCopy {
     pub fn adm_path(&self, name: &str) -> Dirent {
         self.root.join(ADM_DIR).join(name)
     }
-}
-
-fn check_format(root: &Dirent, format: i64) -> Result<()> {
-    if format == FORMAT {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorCode::WC_UNSUPPORTED_FORMAT,
-        format!("format {format} of '{root}'"),
-    ))
 }
 
 fn make_dir(path: &Path) -> Result<()> {

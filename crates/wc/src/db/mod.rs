@@ -49,26 +49,31 @@ pub struct Db {
 
 impl Db {
     /// Opens an existing database and reads its format. The caller judges the format.
-    ///
-    /// # Errors
-    /// `E200030` if it is not a database, `E200033` if another process keeps it locked,
-    /// `E155016` if it has no row for the working copy.
-    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self> {
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut db = Self {
-            connection: connect(path, flags, options)?,
+            connection: connect(path, flags, options).map_err(OpenError::of)?,
             path: path.to_owned(),
             wc_id: 0,
             format: 0,
             repositories: RefCell::default(),
         };
-        db.connection.execute_batch("BEGIN").map_err(sqlite_error)?;
-        let opened = db.read_header(options);
-        let ended = db.connection.execute_batch("END").map_err(sqlite_error);
-        opened.and(ended)?;
-        db.connection
-            .execute_batch("PRAGMA synchronous = OFF")
-            .map_err(sqlite_error)?;
+        let run = |sql| db.connection.execute_batch(sql).map_err(sqlite_error);
+        run("BEGIN").map_err(OpenError::of)?;
+        // This one needs no schema, so the lock that it takes serves all that follows.
+        db.format = db
+            .connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .map_err(|error| OpenError::of(sqlite_error(error)))?;
+        set_journal_mode(&db.connection, options).map_err(OpenError::of)?;
+        let wc_id = db
+            .row(schema::SELECT_WCROOT, [], |row| {
+                row.get(0).map_err(sqlite_error)
+            })
+            .map_err(OpenError::Failed)?;
+        db.wc_id = wc_id.ok_or_else(|| OpenError::Failed(corrupt("Missing a row in WCROOT.")))?;
+        let run = |sql| db.connection.execute_batch(sql).map_err(sqlite_error);
+        run("END; PRAGMA synchronous = OFF").map_err(OpenError::Failed)?;
         Ok(db)
     }
 
@@ -261,20 +266,24 @@ impl Db {
             Err(error) => Err(failed.attach(error.wrap_code(ErrorCode::SQLITE_ROLLBACK_FAILED))),
         }
     }
+}
 
-    /// Reads format and row of the working copy under one lock of the file.
-    fn read_header(&mut self, options: &Options) -> Result<()> {
-        // This one needs no schema, so the lock that it takes serves all that follows.
-        self.format = self
-            .connection
-            .query_row("PRAGMA user_version", [], |row| row.get(0))
-            .map_err(sqlite_error)?;
-        set_journal_mode(&self.connection, options)?;
-        let wc_id = self.row(schema::SELECT_WCROOT, [], |row| {
-            row.get(0).map_err(sqlite_error)
-        })?;
-        self.wc_id = wc_id.ok_or_else(|| corrupt("Missing a row in WCROOT."))?;
-        Ok(())
+/// Why a database cannot be opened.
+#[derive(Debug)]
+pub(crate) enum OpenError {
+    /// It is no database at all: what else is there decides what the folder is.
+    NoDatabase,
+    /// It is one, but something is wrong.
+    Failed(Error),
+}
+
+impl OpenError {
+    fn of(error: Error) -> Self {
+        if error.code() == ErrorCode::SQLITE_ERROR {
+            Self::NoDatabase
+        } else {
+            Self::Failed(error)
+        }
     }
 }
 

@@ -107,7 +107,9 @@ fn locked_database_is_busy() {
     drop(create(dir.path(), &options));
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let error = Db::open(&path, &options).unwrap_err();
+    let OpenError::Failed(error) = Db::open(&path, &options).unwrap_err() else {
+        panic!("it is a database");
+    };
     assert_eq!(
         error.to_lines(""),
         "E200033: sqlite[S5]: database is locked\n"
