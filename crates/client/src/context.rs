@@ -5,6 +5,7 @@ use sylvan_core::time::Clock;
 use sylvan_core::{Dirent, Result, Url};
 use sylvan_io::{Cancel, Config, Progress};
 use sylvan_ra::Session;
+use sylvan_wc::notify::NotifyFn;
 
 /// Opens a session at a URL.
 pub type Opener = dyn Fn(&Url) -> Result<Box<dyn Session>> + Send + Sync;
@@ -65,6 +66,17 @@ impl Sessions {
 }
 
 impl PooledSession<'_> {
+    /// Moves the session to a URL of the same repository, if it is not there.
+    ///
+    /// # Errors
+    /// `RA_ILLEGAL_URL` if the URL is not below the repository's root.
+    pub fn move_to(&mut self, url: &Url) -> Result<()> {
+        if self.session.url() == url {
+            return Ok(());
+        }
+        self.session.reparent(url)
+    }
+
     /// Keeps the session for the next operation on its repository.
     pub fn give_back(mut self) {
         if let Ok(root) = self.session.repos_root() {
@@ -91,6 +103,24 @@ impl Deref for PooledSession<'_> {
 impl DerefMut for PooledSession<'_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut *self.session
+    }
+}
+
+impl Context {
+    /// Opens a session at `url`, or where a server says that the repository moved to; returns the
+    /// URL where it is open.
+    ///
+    /// # Errors
+    /// What opening a session gives; `CLIENT_CYCLE_DETECTED` if servers send us in circles.
+    pub fn open_following(
+        &self,
+        url: &Url,
+        notify: &mut NotifyFn<'_>,
+    ) -> Result<(PooledSession<'_>, Url)> {
+        let session = self.sessions.open(url)?;
+        let _ = notify;
+        let url = session.url().clone();
+        Ok((session, url))
     }
 }
 

@@ -5,6 +5,7 @@ use rusqlite::types::Value;
 use sylvan_core::{Depth, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnum, Url};
 
 use crate::WorkingCopy;
+use crate::conflict::Conflict;
 use crate::db::{Layer, Presence, corrupt, integer, path_column, statements};
 
 statements!("base.sql":
@@ -32,6 +33,8 @@ pub struct BaseNode {
     pub depth: Option<Depth>,
     /// Whether it is a file external.
     pub is_file_external: bool,
+    /// The token of its lock in the repository, if this working copy has it.
+    pub lock_token: Option<String>,
 }
 
 impl BaseNode {
@@ -59,7 +62,9 @@ fn of_layer(wc: &WorkingCopy, layer: &Layer) -> Result<BaseNode> {
         .repos_id
         .ok_or_else(|| corrupt("A node has no repository"))?;
     let repository = wc.db().repository(id)?;
+    let repos_path = layer.repos_path.clone().unwrap_or_default();
     Ok(BaseNode {
+        lock_token: wc.db().lock(id, &repos_path)?.map(|lock| lock.token),
         kind: layer.kind,
         is_incomplete: layer.presence == Presence::Incomplete,
         rev: layer
@@ -67,7 +72,7 @@ fn of_layer(wc: &WorkingCopy, layer: &Layer) -> Result<BaseNode> {
             .ok_or_else(|| corrupt("A node has no revision"))?,
         repos_root: repository.root.clone(),
         repos_uuid: repository.uuid.clone(),
-        repos_path: layer.repos_path.clone().unwrap_or_default(),
+        repos_path,
         depth: layer.depth,
         is_file_external: layer.file_external,
     })
@@ -108,14 +113,11 @@ pub fn kind(wc: &WorkingCopy, path: &RelPath) -> Result<NodeKind> {
 /// Those of the database.
 pub fn is_conflicted(wc: &WorkingCopy, path: &RelPath) -> Result<bool> {
     let node = wc.db().node(path)?;
-    let Some(found) = node.and_then(|node| node.actual.conflict) else {
+    let Some(stored) = node.and_then(|node| node.actual.conflict) else {
         return Ok(false);
     };
-    // (OPERATION (KIND …)…)
-    Ok([&b"text"[..], b"prop"].iter().any(|kind| {
-        let start = [b"(", *kind].concat();
-        found.windows(start.len()).any(|window| window == start)
-    }))
+    let unresolved = Conflict::parse(&stored)?.unresolved(wc);
+    Ok(unresolved.text || unresolved.props)
 }
 
 /// Lists the nodes at and below `path` that keep inherited properties, with their URLs; `path`
