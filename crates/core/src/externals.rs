@@ -10,9 +10,12 @@
 //! URLs may be relative (`../x`, `^/x`, `//host/x`, `/x`); words may be quoted with `'` or `"`, or
 //! have blanks escaped with `\`.
 
+use std::collections::BTreeSet;
+
 use crate::opt::{RevisionRange, RevisionSpec, split_peg};
+use crate::path::is_backpath_present;
 use crate::time::Clock;
-use crate::{Error, ErrorCode, Result, Url};
+use crate::{Dirent, Error, ErrorCode, Result, Url};
 
 /// One external of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +42,89 @@ pub fn parse(folder: &str, value: &str, clock: &Clock) -> Result<Vec<ExternalIte
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| parse_line(folder, line, clock))
         .collect()
+}
+
+/// Returns the targets that more than one external has, each once, in order.
+pub fn duplicate_targets(items: &[ExternalItem]) -> Vec<&str> {
+    let mut seen = BTreeSet::new();
+    let mut duplicates: Vec<&str> = Vec::new();
+    for item in items {
+        let target = item.target.as_str();
+        if !seen.insert(target) && !duplicates.contains(&target) {
+            duplicates.push(target);
+        }
+    }
+    duplicates
+}
+
+impl ExternalItem {
+    /// Returns the URL in full. `parent` is the URL of the folder that has the property.
+    ///
+    /// # Errors
+    /// [`ErrorCode::BAD_URL`] for a relative URL of no known form, or with `..` where that is not
+    /// allowed.
+    pub fn resolve_url(&self, repos_root: &Url, parent: &Url) -> Result<Url> {
+        let bad = |text: String| Error::new(ErrorCode::BAD_URL, text);
+        if Url::is_url(&self.url) {
+            return Url::parse(&self.url);
+        }
+        let slashes = self
+            .url
+            .bytes()
+            .take(3)
+            .take_while(|byte| *byte == b'/')
+            .count();
+        let path = Dirent::new(self.url.trim_start_matches('/'));
+        let path = path.as_str();
+        if slashes == 0 {
+            if path.starts_with("../") {
+                return climb(parent, path);
+            }
+            if let Some(below) = path.strip_prefix("^/") {
+                return climb(repos_root, below);
+            }
+        }
+        if is_backpath_present(path) {
+            let url = &self.url;
+            return Err(bad(format!(
+                "The external relative URL '{url}' cannot have backpaths, i.e. '..'"
+            )));
+        }
+        match slashes {
+            0 => {
+                let url = &self.url;
+                Err(bad(format!(
+                    "Unrecognized format for the relative external URL '{url}'"
+                )))
+            }
+            1 => {
+                let (scheme, authority) = (parent.scheme(), parent.authority());
+                Url::parse(&format!("{scheme}://{authority}/{path}"))
+            }
+            _ => {
+                let slashes = &self.url[..slashes];
+                Url::parse(&format!("{}:{slashes}{path}", repos_root.scheme()))
+            }
+        }
+    }
+}
+
+/// Appends a path in which `..` takes components away, down to the server's root.
+fn climb(base: &Url, path: &str) -> Result<Url> {
+    let mut components: Vec<_> = base
+        .escaped_path()
+        .split('/')
+        .filter(|name| !name.is_empty())
+        .collect();
+    for component in path.split('/') {
+        if component == ".." {
+            components.pop();
+        } else {
+            components.push(component);
+        }
+    }
+    let (scheme, authority) = (base.scheme(), base.authority());
+    Url::parse(&format!("{scheme}://{authority}/{}", components.join("/")))
 }
 
 fn parse_line(folder: &str, line: &str, clock: &Clock) -> Result<ExternalItem> {
@@ -291,5 +377,63 @@ mod tests {
             );
             assert_eq!(error.message(), message);
         }
+    }
+
+    #[test]
+    fn relative_urls() {
+        let root = Url::parse("http://jo@h:81/svn/my%20repos").unwrap();
+        let parent = Url::parse("http://jo@h:81/svn/my%20repos/trunk/dir").unwrap();
+        for (url, full) in [
+            ("https://X/a//b/", Some("https://x/a/b")),
+            (
+                "^/branches/a%20b",
+                Some("http://jo@h:81/svn/my%20repos/branches/a%20b"),
+            ),
+            ("^/../other/./x", Some("http://jo@h:81/svn/other/x")),
+            ("^/../../../../x", Some("http://jo@h:81/x")),
+            (
+                "../sibling",
+                Some("http://jo@h:81/svn/my%20repos/trunk/sibling"),
+            ),
+            ("../../../x", Some("http://jo@h:81/svn/x")),
+            ("/svn/x y", Some("http://jo@h:81/svn/x%20y")),
+            ("//other/svn/x", Some("http://other/svn/x")),
+            ("/../x", None),
+            ("//h/../x", None),
+            ("^/", None),
+            ("x/y", None),
+            ("..", None),
+        ] {
+            let item = ExternalItem {
+                target: String::new(),
+                url: url.to_owned(),
+                revision: RevisionSpec::Head,
+                peg: RevisionSpec::Head,
+            };
+            let resolved = item.resolve_url(&root, &parent);
+            if let Err(error) = &resolved {
+                assert_eq!(error.code(), ErrorCode::BAD_URL);
+            }
+            let resolved = resolved.ok();
+            assert_eq!(resolved.as_ref().map(Url::as_str), full, "{url}");
+        }
+        let file = Url::parse("file:///srv/repos").unwrap();
+        let item = read("///srv/other d").unwrap().remove(0);
+        assert_eq!(
+            item.resolve_url(&file, &file).unwrap().as_str(),
+            "file:///srv/other"
+        );
+        let item = read("^/x d").unwrap().remove(0);
+        assert_eq!(
+            item.resolve_url(&file, &file).unwrap().as_str(),
+            "file:///srv/repos/x"
+        );
+    }
+
+    #[test]
+    fn duplicates_are_told_once() {
+        let items = read("^/a x\n^/b y\n^/c x\n^/d x\n^/e ./y").unwrap();
+        let duplicates = duplicate_targets(&items);
+        assert_eq!(duplicates, ["x", "y"]);
     }
 }

@@ -21,6 +21,11 @@ pub(crate) fn is_component(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
 }
 
+/// Tells whether a path has a component `..`.
+pub fn is_backpath_present(path: &str) -> bool {
+    path.split('/').any(|name| name == "..")
+}
+
 /// Splits a slash-separated path into the part before its last slash and the rest.
 pub(crate) fn split_last(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))

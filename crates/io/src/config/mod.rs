@@ -13,6 +13,7 @@
 //! # Ok::<(), sylvan_core::Error>(())
 //! ```
 
+mod defaults;
 mod file;
 mod option;
 mod parse;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use sylvan_core::Result;
 
+pub use defaults::ensure;
 pub use file::ConfigFile;
 pub use option::ConfigOption;
 

@@ -19,7 +19,7 @@ pub struct ConfigOption {
 
 const FILES: [&str; 2] = ["servers", "config"];
 
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 8] = [
     "groups",
     "global",
     "auth",
@@ -28,16 +28,12 @@ const SECTIONS: [&str; 11] = [
     "tunnels",
     "auto-props",
     "working-copy",
-    // Known, though of the server's configuration.
-    "general",
-    "sasl",
-    "DEFAULT",
 ];
 
 /// Sections whose options have names that users choose.
 const FREE_SECTIONS: [&str; 3] = ["groups", "tunnels", "auto-props"];
 
-const OPTIONS: [&str; 65] = [
+const OPTIONS: &[&str] = &[
     "http-proxy-host",
     "http-proxy-port",
     "http-proxy-username",
@@ -89,21 +85,8 @@ const OPTIONS: [&str; 65] = [
     "exclusive-locking",
     "exclusive-locking-clients",
     "busy-timeout",
-    "anon-access",
-    "auth-access",
-    "password-db",
-    "realm",
-    "authz-db",
-    "groups-db",
-    "force-username-case",
-    "hooks-env",
-    "use-sasl",
-    "min-encryption",
-    "max-encryption",
     // Ours.
     "workers",
-    "install-workers",
-    "status-workers",
 ];
 
 impl ConfigOption {
@@ -151,7 +134,7 @@ impl ConfigOption {
                 if FREE_SECTIONS.contains(&self.section.as_str()) {
                     None
                 } else {
-                    check(&self.option, &OPTIONS)
+                    check(&self.option, OPTIONS)
                 }
             })
     }
