@@ -40,11 +40,17 @@ pub fn overview(program: &Program, header: &str, footer: &str, detail: Detail) -
     text
 }
 
-/// Describes one subcommand.
-pub fn of_subcommand(program: &Program, command: &Subcommand, detail: Detail) -> String {
+/// Describes one subcommand; `note` is what else there is to say, a paragraph or nothing.
+pub fn of_subcommand(
+    program: &Program,
+    command: &Subcommand,
+    note: &str,
+    detail: Detail,
+) -> String {
     let mut text = format!("{}: {}\n", names(command), command.summary);
     usage(&mut text, command);
     text.push_str(command.text);
+    text.push_str(note);
     let options = |keys: &[&'static str]| {
         keys.iter()
             .filter_map(|key| program.option(key))

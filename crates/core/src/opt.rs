@@ -236,7 +236,12 @@ fn parse_change(change: &str) -> Result<RevisionRange> {
         Some(rest) => (true, rest),
         None => (false, change),
     };
-    let (first, rest) = read_long(text.trim_start_matches('r')).ok_or_else(not_numeric)?;
+    let digits = text.trim_start_matches('r');
+    let (first, rest) = match digits {
+        // Nothing but a sign or an `r` counts as zero.
+        "" => (0, ""),
+        _ => read_long(digits).ok_or_else(not_numeric)?,
+    };
     let (mut start, mut end) = (first, first);
     let mut rest = rest;
     if let Some(second) = rest.strip_prefix('-') {

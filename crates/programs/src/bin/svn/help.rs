@@ -5,7 +5,7 @@ use sylvan_core::Result;
 
 use crate::env::{Env, Exit};
 use crate::invocation::Invocation;
-use crate::{program, version};
+use crate::{program, run_of, version};
 
 const HEADER: &str = "\
 usage: svn <subcommand> [options] [args]
@@ -48,7 +48,14 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     for name in &inv.operands {
         let name = sylvan_cmdline::utf8::os_text(name)?;
         match program.subcommand(name) {
-            Some(command) => env.out.print(of_subcommand(&program, command, detail))?,
+            Some(command) => {
+                let note = match run_of(command.name) {
+                    Some(_) => "",
+                    None => "\n  Not implemented yet.\n",
+                };
+                let text = of_subcommand(&program, command, note, detail);
+                env.out.print(text)?;
+            }
             None => env.out.error(format!("\"{name}\": unknown command.\n\n")),
         }
     }

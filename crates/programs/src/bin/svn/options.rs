@@ -31,7 +31,7 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
     flag("force", "go on where svn would stop for safety's sake"),
     flag(
         "force-log",
-        "take the log message as it is, even if it names a file",
+        "take the message as it is, even if it names a file",
     ),
     short('h', flag("help", "describe a subcommand")),
     OptionSpec {
@@ -48,10 +48,7 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
     ),
     short(
         'R',
-        flag(
-            "recursive",
-            "go down into all folders; the same as --depth=infinity",
-        ),
+        flag("recursive", "go down into all folders, as --depth=infinity"),
     ),
     short('N', flag("non-recursive", "old form of --depth")),
     short(
@@ -72,7 +69,7 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
         value(
             "revision",
             concat!(
-                "revision ARG, or ARG1:ARG2 where a range makes sense.\n",
+                "revision ARG; ARG1:ARG2 where a range makes sense.\n",
                 "Each of them can be\n",
                 "   NUMBER       that revision\n",
                 "   '{' DATE '}' the youngest one at that time\n",
@@ -101,8 +98,8 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
     value("username", "user name ARG"),
     value(
         "password",
-        "password ARG (other users of this machine may see it\n\
-         in the list of processes)",
+        "password ARG (other users of this machine may see\n\
+         it in the list of processes)",
     ),
     flag(
         "password-from-stdin",
@@ -113,11 +110,11 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
         value(
             "extensions",
             concat!(
-                "options ARG for the diff program, or for the built-in\n",
+                "options ARG of the diff program, or of the built-in\n",
                 "diff and blame, separated by spaces (default '-u'):\n",
                 "  -u, --unified             3 lines of context\n",
-                "  -b, --ignore-space-change any white space is alike\n",
-                "  -w, --ignore-all-space    as if there were none\n",
+                "  -b, --ignore-space-change all space is alike\n",
+                "  -w, --ignore-all-space    space does not count\n",
                 "  --ignore-eol-style        line ends are alike\n",
                 "  -U ARG, --context ARG     ARG lines of context\n",
                 "  -p, --show-c-function     name the C function",
@@ -150,14 +147,14 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
         "trust-server-cert-failures",
         "with --non-interactive, accept a server certificate\n\
          in spite of ARG, a list with commas of 'unknown-ca'\n\
-         (issuer not known), 'cn-mismatch' (other host name),\n\
+         (issuer not known), 'cn-mismatch' (another host),\n\
          'expired' (no longer valid), 'not-yet-valid' and\n\
          'other' (any other failure)",
     ),
     flag(
         "non-interactive",
-        "never ask (else questions are asked if standard input\n\
-         is a terminal)",
+        "never ask (else questions are asked if standard\n\
+         input is a terminal)",
     ),
     flag(
         "force-interactive",
@@ -199,8 +196,8 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
     ),
     value(
         "native-eol",
-        "write files of svn:eol-style 'native' with line ends\n\
-         ARG: 'LF', 'CR' or 'CRLF'",
+        "write files of svn:eol-style 'native' with the line\n\
+         ends ARG: 'LF', 'CR' or 'CRLF'",
     ),
     short('l', value("limit", "at most ARG log entries")),
     flag("no-unlock", "keep the locks of what is committed"),
@@ -228,10 +225,11 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
     short('g', flag("use-merge-history", "follow merges too")),
     value(
         "accept",
-        "settle conflicts by ARG: 'postpone' ('p'), 'working',\n\
-         'base', 'mine-conflict' ('mc'), 'theirs-conflict'\n\
-         ('tc'), 'mine-full' ('mf'), 'theirs-full' ('tf'),\n\
-         'edit' ('e'), 'launch' ('l') or 'recommended' ('r')",
+        "settle conflicts by ARG: 'postpone' ('p'), 'base',\n\
+         'working', 'mine-conflict' ('mc'),\n\
+         'theirs-conflict' ('tc'), 'mine-full' ('mf'),\n\
+         'theirs-full' ('tf'), 'edit' ('e'), 'launch' ('l')\n\
+         or 'recommended' ('r')",
     ),
     value(
         "show-revs",
@@ -319,14 +317,14 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
             "   'last-changed-author'   and its author\n",
             "   'wc-root'               top of the working copy\n",
             "   'schedule'              what commit will do\n",
-            "   'depth'                 depth in the working copy\n",
+            "   'depth'                 depth of the folder\n",
             "   'changelist'            changelist",
         ),
     ),
     flag(
         "adds-as-modification",
-        "take what was added here and there as changed, not as\n\
-         a conflict of trees (better: 'svn resolve')",
+        "take what was added here and there as changed, not\n\
+         as a conflict of trees (better: 'svn resolve')",
     ),
     flag("vacuum-pristines", "remove unused pristine texts from .svn"),
     flag("drop", "remove the shelf afterwards"),

@@ -20,14 +20,31 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
   A PATH that is under version control already is an error; with --force it is
   not, and new files below it are added.
 ",
-        options: &["targets", "non-recursive", "depth", "quiet", "force", "no-ignore", "auto-props", "no-auto-props", "parents"],
-        special: &[("parents", "add missing parent folders too"), ("non-recursive", "old form of --depth=empty"), ("force", "pass over what is under version control already")],
+        options: &[
+            "targets",
+            "non-recursive",
+            "depth",
+            "quiet",
+            "force",
+            "no-ignore",
+            "auto-props",
+            "no-auto-props",
+            "parents",
+        ],
+        special: &[
+            ("parents", "add missing parent folders too"),
+            ("non-recursive", "old form of --depth=empty"),
+            ("force", "pass over what is under version control already"),
+        ],
     },
     Subcommand {
         name: "auth",
         aliases: &[],
         summary: "List or remove stored user names, passwords and certificates.",
-        usage: &["svn auth [PATTERN ...]", "svn auth --remove PATTERN [PATTERN ...]"],
+        usage: &[
+            "svn auth [PATTERN ...]",
+            "svn auth --remove PATTERN [PATTERN ...]",
+        ],
         text: "
   1. List what is stored: user names, passwords, server certificates and
      passphrases of client certificates. With PATTERNs, only what matches all
@@ -55,7 +72,15 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
 
   REV (of TARGET@REV) says in which revision TARGET is looked up.
 ",
-        options: &["revision", "verbose", "use-merge-history", "incremental", "xml", "extensions", "force"],
+        options: &[
+            "revision",
+            "verbose",
+            "use-merge-history",
+            "incremental",
+            "xml",
+            "extensions",
+            "force",
+        ],
         special: &[],
     },
     Subcommand {
@@ -78,7 +103,14 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
   A changelist is a name for some files of the working copy; --changelist of
   other subcommands chooses files by it.
 ",
-        options: &["quiet", "recursive", "depth", "remove", "targets", "changelist"],
+        options: &[
+            "quiet",
+            "recursive",
+            "depth",
+            "remove",
+            "targets",
+            "changelist",
+        ],
         special: &[],
     },
     Subcommand {
@@ -101,14 +133,25 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
 
   'svn help update' says what the letters mean.
 ",
-        options: &["revision", "quiet", "non-recursive", "depth", "force", "ignore-externals"],
+        options: &[
+            "revision",
+            "quiet",
+            "non-recursive",
+            "depth",
+            "force",
+            "ignore-externals",
+        ],
         special: &[("non-recursive", "old form of --depth=files")],
     },
     Subcommand {
         name: "cleanup",
         aliases: &[],
         summary: "Put a working copy in order after an interruption, or tidy it up.",
-        usage: &["cleanup [WCPATH...]", "cleanup --remove-unversioned [WCPATH...]\ncleanup --remove-ignored [WCPATH...]", "cleanup --vacuum-pristines [WCPATH...]"],
+        usage: &[
+            "cleanup [WCPATH...]",
+            "cleanup --remove-unversioned [WCPATH...]\ncleanup --remove-ignored [WCPATH...]",
+            "cleanup --vacuum-pristines [WCPATH...]",
+        ],
         text: "
   1. Finish what an interrupted operation left undone, and remove its locks.
      While another svn works in the same working copy this may do harm.
@@ -121,7 +164,14 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
 
   Without WCPATH, the current folder.
 ",
-        options: &["remove-unversioned", "remove-ignored", "vacuum-pristines", "include-externals", "quiet", "diff3-cmd"],
+        options: &[
+            "remove-unversioned",
+            "remove-ignored",
+            "vacuum-pristines",
+            "include-externals",
+            "quiet",
+            "diff3-cmd",
+        ],
         special: &[("diff3-cmd", "no longer of use")],
     },
     Subcommand {
@@ -133,7 +183,22 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
   A log message is given by -m or -F; without them an editor is started.
   Locks on committed files are released (see --no-unlock).
 ",
-        options: &["quiet", "non-recursive", "depth", "targets", "no-unlock", "message", "file", "force-log", "editor-cmd", "encoding", "with-revprop", "changelist", "keep-changelists", "include-externals"],
+        options: &[
+            "quiet",
+            "non-recursive",
+            "depth",
+            "targets",
+            "no-unlock",
+            "message",
+            "file",
+            "force-log",
+            "editor-cmd",
+            "encoding",
+            "with-revprop",
+            "changelist",
+            "keep-changelists",
+            "include-externals",
+        ],
         special: &[("non-recursive", "old form of --depth=files")],
     },
     Subcommand {
@@ -151,7 +216,19 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
 
   Of several SRCs, each becomes a child of DST.
 ",
-        options: &["revision", "quiet", "ignore-externals", "parents", "message", "file", "force-log", "editor-cmd", "encoding", "with-revprop", "pin-externals"],
+        options: &[
+            "revision",
+            "quiet",
+            "ignore-externals",
+            "parents",
+            "message",
+            "file",
+            "force-log",
+            "editor-cmd",
+            "encoding",
+            "with-revprop",
+            "pin-externals",
+        ],
         special: &[],
     },
     Subcommand {
@@ -166,14 +243,32 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
 
   2. Remove each URL from the repository by a commit at once.
 ",
-        options: &["force", "quiet", "targets", "message", "file", "force-log", "editor-cmd", "encoding", "with-revprop", "keep-local"],
+        options: &[
+            "force",
+            "quiet",
+            "targets",
+            "message",
+            "file",
+            "force-log",
+            "editor-cmd",
+            "encoding",
+            "with-revprop",
+            "keep-local",
+        ],
         special: &[],
     },
     Subcommand {
         name: "diff",
         aliases: &["di"],
         summary: "Show differences between revisions, paths or URLs.",
-        usage: &["diff", "diff [-c M | -r N[:M]] [TARGET[@REV]...]", "diff [-r N[:M]] --old=OLD-TGT[@OLDREV] [--new=NEW-TGT[@NEWREV]] \\\n     [PATH...]", "diff OLD-URL[@OLDREV] NEW-URL[@NEWREV]", "diff OLD-URL[@OLDREV] NEW-PATH[@NEWREV]", "diff OLD-PATH[@OLDREV] NEW-URL[@NEWREV]"],
+        usage: &[
+            "diff",
+            "diff [-c M | -r N[:M]] [TARGET[@REV]...]",
+            "diff [-r N[:M]] --old=OLD-TGT[@OLDREV] [--new=NEW-TGT[@NEWREV]] \\\n     [PATH...]",
+            "diff OLD-URL[@OLDREV] NEW-URL[@NEWREV]",
+            "diff OLD-URL[@OLDREV] NEW-PATH[@NEWREV]",
+            "diff OLD-PATH[@OLDREV] NEW-URL[@NEWREV]",
+        ],
         text: "
   1. The local changes of the working copy.
 
@@ -184,14 +279,39 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
 
   4. 5. 6. Shorter forms of 3 for two targets.
 ",
-        options: &["revision", "change", "old", "new", "non-recursive", "depth", "diff-cmd", "internal-diff", "extensions", "no-diff-added", "no-diff-deleted", "ignore-properties", "properties-only", "show-copies-as-adds", "notice-ancestry", "summarize", "changelist", "force", "xml", "git", "patch-compatible"],
+        options: &[
+            "revision",
+            "change",
+            "old",
+            "new",
+            "non-recursive",
+            "depth",
+            "diff-cmd",
+            "internal-diff",
+            "extensions",
+            "no-diff-added",
+            "no-diff-deleted",
+            "ignore-properties",
+            "properties-only",
+            "show-copies-as-adds",
+            "notice-ancestry",
+            "summarize",
+            "changelist",
+            "force",
+            "xml",
+            "git",
+            "patch-compatible",
+        ],
         special: &[("non-recursive", "old form of --depth=files")],
     },
     Subcommand {
         name: "export",
         aliases: &[],
         summary: "Write a tree without making it a working copy.",
-        usage: &["export [-r REV] URL[@PEGREV] [PATH]", "export [-r REV] PATH1[@PEGREV] [PATH2]"],
+        usage: &[
+            "export [-r REV] URL[@PEGREV] [PATH]",
+            "export [-r REV] PATH1[@PEGREV] [PATH2]",
+        ],
         text: "
   1. Write what URL has in revision REV (HEAD by default) to PATH; without
      PATH, to the last part of URL.
@@ -203,7 +323,16 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
   PEGREV says in which revision the source is looked up. A PATH that exists is
   an error unless --force is given; then files in it are overwritten.
 ",
-        options: &["revision", "quiet", "non-recursive", "depth", "force", "native-eol", "ignore-externals", "ignore-keywords"],
+        options: &[
+            "revision",
+            "quiet",
+            "non-recursive",
+            "depth",
+            "force",
+            "native-eol",
+            "ignore-externals",
+            "ignore-keywords",
+        ],
         special: &[("non-recursive", "old form of --depth=files")],
     },
     Subcommand {
@@ -225,7 +354,21 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
   Missing parents are made. PATH does not become a working copy. A file that
   URL has already is an error. Ignored files are left out (see --no-ignore).
 ",
-        options: &["quiet", "non-recursive", "depth", "auto-props", "force", "no-auto-props", "message", "file", "force-log", "editor-cmd", "encoding", "with-revprop", "no-ignore"],
+        options: &[
+            "quiet",
+            "non-recursive",
+            "depth",
+            "auto-props",
+            "force",
+            "no-auto-props",
+            "message",
+            "file",
+            "force-log",
+            "editor-cmd",
+            "encoding",
+            "with-revprop",
+            "no-ignore",
+        ],
         special: &[("non-recursive", "old form of --depth=files")],
     },
     Subcommand {
@@ -234,11 +377,26 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
         summary: "Show what is known of files, folders and URLs.",
         usage: &["info [TARGET[@REV]...]"],
         text: "
-  Without TARGET, the current folder. REV (of TARGET@REV) says in which revision TARGET is looked up.
+  Without TARGET, the current folder.
+
+  REV (of TARGET@REV) says in which revision TARGET is looked up.
   With --show-item, one item alone, followed by the path if there are several
   targets.
 ",
-        options: &["revision", "recursive", "human-readable", "depth", "targets", "incremental", "xml", "changelist", "include-externals", "show-item", "no-newline", "x-viewspec"],
+        options: &[
+            "revision",
+            "recursive",
+            "human-readable",
+            "depth",
+            "targets",
+            "incremental",
+            "xml",
+            "changelist",
+            "include-externals",
+            "show-item",
+            "no-newline",
+            "x-viewspec",
+        ],
         special: &[("human-readable", "print sizes with unit suffixes")],
     },
     Subcommand {
@@ -248,7 +406,9 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
         usage: &["list [TARGET[@REV]...]"],
         text: "
   Names in the folder TARGET, as it is in the repository. Without TARGET, the
-  URL of the current folder. REV (of TARGET@REV) says in which revision TARGET is looked up.
+  URL of the current folder.
+
+  REV (of TARGET@REV) says in which revision TARGET is looked up.
 
   With --verbose each line begins with
 
@@ -258,8 +418,21 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
     size in bytes
     date of that revision
 ",
-        options: &["revision", "verbose", "recursive", "human-readable", "depth", "incremental", "xml", "include-externals", "search"],
-        special: &[("human-readable", "with --verbose, print sizes with unit suffixes")],
+        options: &[
+            "revision",
+            "verbose",
+            "recursive",
+            "human-readable",
+            "depth",
+            "incremental",
+            "xml",
+            "include-externals",
+            "search",
+        ],
+        special: &[(
+            "human-readable",
+            "with --verbose, print sizes with unit suffixes",
+        )],
     },
     Subcommand {
         name: "lock",
@@ -269,7 +442,23 @@ pub(crate) static A_TO_LOCK: &[Subcommand] = &[
         text: "
   A lock of somebody else can be taken over with --force.
 ",
-        options: &["targets", "message", "file", "force-log", "encoding", "force", "quiet"],
-        special: &[("file", "lock comment from file ARG"), ("message", "lock comment ARG"), ("force-log", "take the comment as it is, even if it names a file"), ("force", "take over locks of others")],
+        options: &[
+            "targets",
+            "message",
+            "file",
+            "force-log",
+            "encoding",
+            "force",
+            "quiet",
+        ],
+        special: &[
+            ("file", "lock comment from file ARG"),
+            ("message", "lock comment ARG"),
+            (
+                "force-log",
+                "take the comment as it is, even if it names a file",
+            ),
+            ("force", "take over locks of others"),
+        ],
     },
 ];

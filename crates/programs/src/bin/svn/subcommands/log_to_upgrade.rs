@@ -257,7 +257,8 @@ pub(crate) static LOG_TO_UPGRADE: &[Subcommand] = &[
             "propget PROPNAME --revprop -r REV [TARGET]",
         ],
         text: "
-  1. Of files and folders. REV (of TARGET@REV) says in which revision TARGET is looked up.
+  1. Of files and folders. REV (of TARGET@REV) says in which revision they
+     are looked up.
 
   2. Of a revision of the repository of TARGET.
 
@@ -289,7 +290,8 @@ pub(crate) static LOG_TO_UPGRADE: &[Subcommand] = &[
             "proplist --revprop -r REV [TARGET]",
         ],
         text: "
-  1. Of files and folders. REV (of TARGET@REV) says in which revision TARGET is looked up.
+  1. Of files and folders. REV (of TARGET@REV) says in which revision they
+     are looked up.
 
   2. Of a revision of the repository of TARGET.
 ",
@@ -381,13 +383,13 @@ pub(crate) static LOG_TO_UPGRADE: &[Subcommand] = &[
         options: &["targets", "recursive", "depth", "quiet", "accept"],
         special: &[(
             "accept",
-            "settle conflicts by ARG: 'postpone' ('p'), 'working',\n'base', 'mine-conflict' ('mc'), 'theirs-conflict'\n('tc'), 'mine-full' ('mf'), 'theirs-full' ('tf'),\n'edit' ('e'), 'launch' ('l') or 'recommended' ('r')",
+            "settle conflicts by ARG: 'postpone' ('p'), 'base',\n'working', 'mine-conflict' ('mc'),\n'theirs-conflict' ('tc'), 'mine-full' ('mf'),\n'theirs-full' ('tf'), 'edit' ('e'), 'launch' ('l')\nor 'recommended' ('r')",
         )],
     },
     Subcommand {
         name: "resolved",
         aliases: &[],
-        summary: "Mark conflicts as settled (old form of 'svn resolve --accept=working').",
+        summary: "Mark conflicts as settled (old form of 'svn resolve').",
         usage: &["resolved PATH..."],
         text: "",
         options: &["targets", "recursive", "depth", "quiet"],

@@ -5,6 +5,9 @@ mod a_to_lock;
 mod experimental;
 mod log_to_upgrade;
 
+#[cfg(test)]
+mod tests;
+
 use sylvan_cmdline::table::Subcommand;
 
 /// What `svn --version` is taken for.

@@ -1,0 +1,25 @@
+//! Program tests: one module a subject.
+
+mod arguments;
+mod help;
+mod output;
+mod svnversion;
+
+/// The `svn` under test.
+const SVN: &str = env!("CARGO_BIN_EXE_svn");
+/// The `svnversion` under test.
+const SVNVERSION: &str = env!("CARGO_BIN_EXE_svnversion");
+
+/// A module that is not named above would never run.
+#[test]
+fn no_test_file_is_forgotten() {
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    for entry in std::fs::read_dir(here).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if path.extension().is_some_and(|extension| extension == "rs") && name != "main" {
+            let line = format!("mod {name};");
+            assert!(include_str!("main.rs").contains(&line), "{line} is missing");
+        }
+    }
+}
