@@ -8,6 +8,7 @@ pub mod auth;
 mod open;
 mod session;
 mod svn;
+pub mod tunnel;
 
 pub use open::{Context, open};
 pub use session::*;

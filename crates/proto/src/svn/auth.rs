@@ -8,7 +8,7 @@
 use sylvan_core::{Error, ErrorCode, Md5};
 
 use super::ProtocolError;
-use super::item::{Fields, Item, List, Writer};
+use super::item::{Fields, Item, Writer};
 use super::message::{read_words, shown};
 
 /// What a server asks.
@@ -57,8 +57,7 @@ impl AuthRequest {
     ///
     /// # Errors
     /// `Malformed`.
-    pub fn read(params: List<'_>) -> Result<Self, ProtocolError> {
-        let mut fields = params.fields();
+    pub fn read(mut fields: Fields<'_>) -> Result<Self, ProtocolError> {
         Ok(Self {
             mechanisms: read_words(&mut fields)?,
             realm: shown(fields.bytes()?),

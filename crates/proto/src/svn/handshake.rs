@@ -108,7 +108,7 @@ impl Handshake {
             }
             Step::Auth => {
                 self.step = Step::Repository;
-                let request = AuthRequest::read(params)?;
+                let request = AuthRequest::read(params.fields())?;
                 if request.mechanisms.is_empty() {
                     Ok(Next::Wait(self))
                 } else {

@@ -1,6 +1,9 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use sylvan_core::Result;
+use sylvan_core::{Props, Result};
+use sylvan_io::auth_store::{
+    ASCII_CERT, CredentialKind, FAILURES, PASSPHRASE, PASSTYPE, PASSTYPE_SIMPLE, PASSWORD, USERNAME,
+};
 
 use super::policy::{Policy, YesNoAsk};
 use super::{Auth, CertFailures, CertInfo};
@@ -117,6 +120,11 @@ mod sealed {
         /// Returns what this process used.
         fn memory(memory: &mut Memory) -> &mut HashMap<String, Self>;
 
+        /// Tells whether what was used before fits now.
+        fn fits(&self, _: &Self::About) -> bool {
+            true
+        }
+
         /// Looks in the options, the store and the `servers` file.
         fn stored(
             auth: &Auth,
@@ -153,33 +161,16 @@ mod sealed {
 
 pub(super) use sealed::Credential;
 
-const SIMPLE: &str = "svn.simple";
-const USERNAME: &str = "svn.username";
-const SERVER_TRUST: &str = "svn.ssl.server";
-const PASSPHRASE: &str = "svn.ssl.client-passphrase";
-
-const KEY_USERNAME: &str = "username";
-const KEY_PASSWORD: &str = "password";
-const KEY_PASSTYPE: &str = "passtype";
-const KEY_PASSPHRASE: &str = "passphrase";
-const KEY_CERT: &str = "ascii_cert";
-const KEY_FAILURES: &str = "failures";
-
-/// The type of passwords stored as they are; other types belong to key rings.
-const PASSTYPE_SIMPLE: &str = "simple";
-
-type Values = BTreeMap<String, Vec<u8>>;
-
-fn read(auth: &Auth, kind: &str, realm: &str) -> Option<Values> {
+fn read(auth: &Auth, kind: CredentialKind, realm: &str) -> Option<Props> {
     auth.store.read(kind, realm)
 }
 
-fn text(values: &Values, key: &str) -> Option<String> {
+fn text(values: &Props, key: &str) -> Option<String> {
     String::from_utf8(values.get(key)?.clone()).ok()
 }
 
 /// A store that cannot be written only means that the user is asked again next time.
-fn write(auth: &mut Auth, kind: &str, realm: &str, values: &Values) {
+fn write(auth: &mut Auth, kind: CredentialKind, realm: &str, values: &Props) {
     let _ = auth.store.write(kind, realm, values);
 }
 
@@ -191,13 +182,11 @@ impl Credential for Simple {
     }
 
     fn stored(auth: &Auth, realm: &str, policy: &Policy, (): &()) -> Result<Option<Self>> {
-        let values = read(auth, SIMPLE, realm);
-        let known_name = values
-            .as_ref()
-            .and_then(|values| text(values, KEY_USERNAME));
+        let values = read(auth, CredentialKind::Simple, realm);
+        let known_name = values.as_ref().and_then(|values| text(values, USERNAME));
         let known_password = values.as_ref().and_then(|values| {
-            if text(values, KEY_PASSTYPE).as_deref() == Some(PASSTYPE_SIMPLE) {
-                text(values, KEY_PASSWORD)
+            if text(values, PASSTYPE).as_deref() == Some(PASSTYPE_SIMPLE) {
+                text(values, PASSWORD)
             } else {
                 None
             }
@@ -243,7 +232,7 @@ impl Credential for Simple {
                 .options
                 .username
                 .clone()
-                .or_else(|| text(&read(auth, SIMPLE, realm)?, KEY_USERNAME))
+                .or_else(|| text(&read(auth, CredentialKind::Simple, realm)?, USERNAME))
                 .or_else(|| policy.username.clone())
                 .or_else(|| auth.options.os_username.clone());
             if let (Some(username), Some(password)) = (&default_name, &auth.options.password) {
@@ -267,7 +256,7 @@ impl Credential for Simple {
     }
 
     fn save(&self, auth: &mut Auth, realm: &str, policy: &Policy, (): &()) -> Result<()> {
-        let mut values = Values::from([(KEY_USERNAME.to_owned(), self.username.clone().into())]);
+        let mut values = Props::from([(USERNAME.to_owned(), self.username.clone().into())]);
         let allowed = policy.store_passwords
             && may_store_plaintext(
                 auth,
@@ -276,10 +265,10 @@ impl Credential for Simple {
                 |auth, realm| auth.prompt.store_plaintext_password(realm),
             )?;
         if allowed {
-            values.insert(KEY_PASSWORD.to_owned(), self.password.clone().into());
-            values.insert(KEY_PASSTYPE.to_owned(), PASSTYPE_SIMPLE.into());
+            values.insert(PASSWORD.to_owned(), self.password.clone().into());
+            values.insert(PASSTYPE.to_owned(), PASSTYPE_SIMPLE.into());
         }
-        write(auth, SIMPLE, realm, &values);
+        write(auth, CredentialKind::Simple, realm, &values);
         Ok(())
     }
 }
@@ -317,7 +306,7 @@ impl Credential for Username {
         let given = auth.options.username.clone();
         let may_save = given.is_some();
         let username = given
-            .or_else(|| text(&read(auth, USERNAME, realm)?, KEY_USERNAME))
+            .or_else(|| text(&read(auth, CredentialKind::Username, realm)?, USERNAME))
             .or_else(|| auth.options.os_username.clone());
         Ok(username.map(|username| Self { username, may_save }))
     }
@@ -347,8 +336,8 @@ impl Credential for Username {
     }
 
     fn save(&self, auth: &mut Auth, realm: &str, _: &Policy, (): &()) -> Result<()> {
-        let values = Values::from([(KEY_USERNAME.to_owned(), self.username.clone().into())]);
-        write(auth, USERNAME, realm, &values);
+        let values = Props::from([(USERNAME.to_owned(), self.username.clone().into())]);
+        write(auth, CredentialKind::Username, realm, &values);
         Ok(())
     }
 }
@@ -361,6 +350,10 @@ impl Credential for ServerTrust {
         &mut memory.server_trust
     }
 
+    fn fits(&self, (failures, _): &(CertFailures, CertInfo)) -> bool {
+        failures.without(self.accepted_failures).is_empty()
+    }
+
     fn stored(
         auth: &Auth,
         realm: &str,
@@ -368,10 +361,10 @@ impl Credential for ServerTrust {
         (failures, cert): &(CertFailures, CertInfo),
     ) -> Result<Option<Self>> {
         let mut accepted = CertFailures::default();
-        if let Some(values) = read(auth, SERVER_TRUST, realm)
-            && text(&values, KEY_CERT).as_deref() == Some(&cert.ascii_cert)
+        if let Some(values) = read(auth, CredentialKind::SslServer, realm)
+            && text(&values, ASCII_CERT).as_deref() == Some(&cert.ascii_cert)
         {
-            let stored = text(&values, KEY_FAILURES).and_then(|number| number.parse().ok());
+            let stored = text(&values, FAILURES).and_then(|number| number.parse().ok());
             accepted = CertFailures(stored.unwrap_or(0));
         }
         if auth.options.non_interactive && !failures.without(accepted).is_empty() {
@@ -411,11 +404,11 @@ impl Credential for ServerTrust {
         (_, cert): &(CertFailures, CertInfo),
     ) -> Result<()> {
         let failures = self.accepted_failures.0.to_string();
-        let values = Values::from([
-            (KEY_CERT.to_owned(), cert.ascii_cert.clone().into()),
-            (KEY_FAILURES.to_owned(), failures.into()),
+        let values = Props::from([
+            (ASCII_CERT.to_owned(), cert.ascii_cert.clone().into()),
+            (FAILURES.to_owned(), failures.into()),
         ]);
-        write(auth, SERVER_TRUST, realm, &values);
+        write(auth, CredentialKind::SslServer, realm, &values);
         Ok(())
     }
 }
@@ -468,10 +461,12 @@ impl Credential for ClientCertPassphrase {
     }
 
     fn stored(auth: &Auth, realm: &str, policy: &Policy, (): &()) -> Result<Option<Self>> {
-        let passphrase = policy
-            .client_cert_passphrase
-            .clone()
-            .or_else(|| text(&read(auth, PASSPHRASE, realm)?, KEY_PASSPHRASE));
+        let passphrase = policy.client_cert_passphrase.clone().or_else(|| {
+            text(
+                &read(auth, CredentialKind::SslClientPassphrase, realm)?,
+                PASSPHRASE,
+            )
+        });
         Ok(passphrase.map(|passphrase| Self {
             passphrase,
             may_save: false,
@@ -497,7 +492,7 @@ impl Credential for ClientCertPassphrase {
     }
 
     fn save(&self, auth: &mut Auth, realm: &str, policy: &Policy, (): &()) -> Result<()> {
-        let mut values = Values::new();
+        let mut values = Props::new();
         let allowed = policy.store_passphrases
             && may_store_plaintext(
                 auth,
@@ -506,9 +501,9 @@ impl Credential for ClientCertPassphrase {
                 |auth, realm| auth.prompt.store_plaintext_passphrase(realm),
             )?;
         if allowed {
-            values.insert(KEY_PASSPHRASE.to_owned(), self.passphrase.clone().into());
-            values.insert(KEY_PASSTYPE.to_owned(), PASSTYPE_SIMPLE.into());
-            write(auth, PASSPHRASE, realm, &values);
+            values.insert(PASSPHRASE.to_owned(), self.passphrase.clone().into());
+            values.insert(PASSTYPE.to_owned(), PASSTYPE_SIMPLE.into());
+            write(auth, CredentialKind::SslClientPassphrase, realm, &values);
         }
         Ok(())
     }

@@ -28,6 +28,8 @@
 mod kinds;
 mod policy;
 mod store;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -324,7 +326,10 @@ impl<C: Credential> Attempts<C> {
         while let Some(step) = self.step {
             self.step = step.next();
             let found = match step {
-                Step::Memory => C::memory(&mut auth.memory).get(&self.realm).cloned(),
+                Step::Memory => C::memory(&mut auth.memory)
+                    .get(&self.realm)
+                    .filter(|known| known.fits(&self.about))
+                    .cloned(),
                 Step::Stored => C::stored(auth, &self.realm, &self.policy, &self.about)?,
                 Step::Prompt { .. } if auth.options.non_interactive => None,
                 Step::Prompt { retry } if retry > C::RETRIES => None,
