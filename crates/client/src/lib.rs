@@ -3,15 +3,25 @@
 //! Each operation takes a [`Context`], which carries what it may use: the sessions opened so far,
 //! the configuration, the cancellation flag.
 
+pub mod arguments;
+pub mod cat;
 pub mod changelist;
 pub mod checkout;
 pub mod cleanup;
 mod context;
 mod disk;
 pub mod externals;
+pub mod info;
+pub mod list;
 pub mod location;
+pub mod log;
+mod order;
 mod relocate;
+pub mod resolve;
+pub mod status;
 mod switch;
+pub mod target;
 pub mod update;
+mod wc_node;
 
 pub use context::{Context, Opener, PooledSession, Sessions};
