@@ -9,9 +9,9 @@ use sylvan_core::{
 };
 use sylvan_ra::{DirEntry, DirEntryFields, Session};
 
+use crate::Context;
 use crate::resolve::{self, PathRev};
 use crate::target::Target;
-use crate::{Context, externals};
 
 /// What is listed.
 #[derive(Clone, Debug)]
@@ -283,7 +283,7 @@ fn list_externals(
 }
 
 fn external_target(item: &ExternalItem, parent: &Url, root: &Url) -> Result<Target> {
-    let url = externals::resolve_url(item, root, parent)?;
+    let url = item.resolve_url(root, parent)?;
     Ok(Target {
         peg: item.peg,
         ..Target::from(url)

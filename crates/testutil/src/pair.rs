@@ -90,6 +90,22 @@ impl Pair {
         ours
     }
 
+    /// As [`Pair::both`], for output with absolute paths in the two folders.
+    pub fn both_local(&self, args: &[&str]) -> Run {
+        let theirs = self.run_theirs(args).without(&self.theirs());
+        let ours = self.run_ours(args).without(&self.ours());
+        assert_same(&theirs, &ours, args);
+        ours
+    }
+
+    /// As [`Pair::both_local`], for output whose lines have no fixed order.
+    pub fn both_local_unordered(&self, args: &[&str]) -> Run {
+        let theirs = self.run_theirs(args).without(&self.theirs());
+        let ours = self.run_ours(args).without(&self.ours());
+        assert_same(&sorted(&theirs), &sorted(&ours), args);
+        ours
+    }
+
     /// Does the same to both folders.
     pub fn each(&self, change: impl Fn(&Path)) {
         change(&self.ours());
@@ -147,6 +163,17 @@ impl From<Output> for Run {
 }
 
 impl Run {
+    /// Replaces a folder's path by a placeholder.
+    #[must_use]
+    pub fn without(self, folder: &Path) -> Self {
+        let hide = |text: String| text.replace(&*folder.to_string_lossy(), "[cwd]");
+        Self {
+            code: self.code,
+            stdout: hide(self.stdout),
+            stderr: hide(self.stderr),
+        }
+    }
+
     /// Requires success without a word on standard error.
     #[must_use]
     pub fn success(self) -> Self {

@@ -6,7 +6,6 @@
 mod file;
 mod folder;
 mod remove;
-mod url;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -24,8 +23,6 @@ use sylvan_wc::{WorkingCopy, base};
 
 use crate::location::{self, Location};
 use crate::{Context, PooledSession, disk};
-
-pub use url::resolve_url;
 
 /// Tells whether folders at and below `at` have externals in the working copy.
 pub(crate) fn any_defined_below(wc: &WorkingCopy, at: &RelPath) -> Result<bool> {
@@ -165,7 +162,7 @@ fn bring<'s>(
     session: &mut PooledSession<'s>,
     notify: &mut NotifyFn<'_>,
 ) -> Result<()> {
-    let url = resolve_url(&wanted.item, root, &wanted.folder_url)?;
+    let url = wanted.item.resolve_url(root, &wanted.folder_url)?;
     if url.strip_prefix(root).is_some() {
         session.move_to(&url)?;
         return bring_from(context, wc, lock, wanted, &url, session, notify);
