@@ -12,7 +12,9 @@ use sylvan_cmdline::surroundings::current_dir;
 use sylvan_cmdline::table::OptionSpec;
 use sylvan_cmdline::{utf8, version};
 use sylvan_core::{Dirent, ErrorCode, Result};
+use sylvan_io::Cancel;
 use sylvan_wc::revision_status::{RevisionStatus, Revisions, read_recorded};
+use sylvan_wc::status::local_changes;
 use sylvan_wc::{Options, WorkingCopy};
 
 const NAME: &str = "svnversion";
@@ -185,7 +187,9 @@ fn print_state(out: &mut Output, inv: &Invocation) -> Result<ExitCode> {
 
 fn state(path: &Dirent, revisions: Revisions, trail: Option<&str>) -> Result<RevisionStatus> {
     let (wc, below) = WorkingCopy::open(path, &Options::default())?;
-    read_recorded(&wc, &below, revisions, trail)
+    let mut state = read_recorded(&wc, &below, revisions, trail)?;
+    state.modified = state.modified || local_changes(&wc, &below, &Cancel::new())?;
+    Ok(state)
 }
 
 fn word(state: &RevisionStatus) -> String {
