@@ -11,7 +11,7 @@ use sylvan_cmdline::prompt::Asker;
 use sylvan_cmdline::surroundings::{config_directories, current_dir, local_zone};
 use sylvan_core::time::{Clock, TimeZone};
 use sylvan_core::{Error, Result};
-use sylvan_io::{Cancel, Config, Progress};
+use sylvan_io::{Cancel, Config, Progress, config};
 
 use crate::PROGRAM;
 use crate::credentials::Credentials;
@@ -56,7 +56,11 @@ impl Env {
         if let Some(config) = &self.config {
             return Ok(Arc::clone(config));
         }
-        let mut config = match Config::load(&config_directories(inv.config_dir.as_deref())) {
+        let directories = config_directories(inv.config_dir.as_deref());
+        if let Some(dir) = &directories.user {
+            config::ensure(dir);
+        }
+        let mut config = match Config::load(&directories) {
             Ok(config) => config,
             Err(error) if is_out_of_reach(&error) => {
                 self.warn(&error);
