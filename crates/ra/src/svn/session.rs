@@ -436,6 +436,7 @@ impl Session for SvnSession {
             ));
         }
         let full = &self.path(path);
+        let listed = self.relative_to_root(path)?;
         let words = field_words(fields);
         let command = Command::List {
             path: full,
@@ -448,8 +449,10 @@ impl Session for SvnSession {
             connection.command(&command)?;
             connection.midway();
             connection.until_done(|item| {
+                // Servers send paths below the repository's root.
                 let (path, dirent) = reply::read_list_entry(item.list()?)?;
-                receive(&path, &entry(dirent))
+                let below = path.strip_prefix(&listed).unwrap_or(&path);
+                receive(below, &entry(dirent))
             })
         })
     }
