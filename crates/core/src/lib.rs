@@ -16,6 +16,8 @@ mod depth;
 pub mod error;
 pub mod externals;
 pub mod fold;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod glob;
 pub mod hash_dump;
 mod kind;

@@ -12,6 +12,8 @@ pub mod config;
 pub mod fault;
 pub mod file;
 mod fs_type;
+#[doc(hidden)]
+pub mod fuzz;
 mod progress;
 mod time_zone;
 

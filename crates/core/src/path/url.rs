@@ -239,15 +239,20 @@ fn canonical_authority(scheme: &str, authority: &str) -> String {
     };
     let host = host.to_ascii_lowercase();
     let default = match scheme {
-        "http" => ":80",
-        "https" => ":443",
-        "svn" => ":3690",
-        _ => ":",
+        "http" => "80",
+        "https" => "443",
+        "svn" => "3690",
+        _ => "",
     };
-    let host = host
-        .strip_suffix(default)
-        .or_else(|| host.strip_suffix(':'))
-        .unwrap_or(&host);
+    let host = match host.rsplit_once(':') {
+        Some((name, port))
+            if (port.is_empty() || port == default)
+                && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            name
+        }
+        _ => &host,
+    };
     format!("{user}{host}")
 }
 

@@ -249,7 +249,8 @@ proptest! {
         let working = run(translation.to_working(), &[&normal]).unwrap();
         let again = run(translation.to_normal(false).unwrap(), &[&working]).unwrap();
         // A form that is no keyword may swallow one after it; such text has no normal form.
-        if !normal.windows(6).any(|part| part == b"$Rev:x") {
+        let has = |what: &[u8]| normal.windows(what.len()).any(|part| part == what);
+        if !has(b"$Rev:x") && !has(b":: $") {
             prop_assert_eq!(again, normal);
         }
     }

@@ -119,6 +119,13 @@ impl ConfigFile {
         Some(default.options[*default.by_name.get(&key)?].value())
     }
 
+    /// Returns the value of an option of the section itself as it was written, with its variables.
+    pub fn raw_value(&self, section: &str, option: &str) -> Option<&str> {
+        let section = self.section(section)?;
+        let at = section.by_name.get(&self.option_key(option))?;
+        Some(&section.options[*at].raw)
+    }
+
     /// Returns the value of a boolean option, or `default`: `true`, `yes`, `on`, `1` and their
     /// opposites, in any case.
     ///
