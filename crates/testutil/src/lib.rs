@@ -1,7 +1,9 @@
 //! For tests only: sandboxes, servers, and runs of Debian's svn beside the program under test.
 
 mod pair;
+mod sandbox;
 mod svnserve;
 
 pub use pair::{Pair, Run, tree, wc_rows};
+pub use sandbox::Sandbox;
 pub use svnserve::{Svnserve, free_port};

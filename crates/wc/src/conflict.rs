@@ -318,6 +318,18 @@ impl Reason {
         }
     }
 
+    /// Returns the word in XML.
+    pub const fn xml_word(self) -> &'static str {
+        match self {
+            Self::Edited => "edit",
+            Self::Obstructed => "obstruction",
+            Self::Deleted => "delete",
+            Self::Added => "add",
+            Self::Replaced => "replace",
+            other => other.as_str(),
+        }
+    }
+
     /// Unknown words count as edited.
     fn from_word(word: &str) -> Self {
         [
@@ -344,6 +356,16 @@ impl Action {
             Self::Added => "added",
             Self::Deleted => "deleted",
             Self::Replaced => "replaced",
+        }
+    }
+
+    /// Returns the word in XML.
+    pub const fn xml_word(self) -> &'static str {
+        match self {
+            Self::Edited => "edit",
+            Self::Added => "add",
+            Self::Deleted => "delete",
+            Self::Replaced => "replace",
         }
     }
 

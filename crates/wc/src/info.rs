@@ -126,7 +126,10 @@ impl Info {
         let repository = wc.db().repository(location.repos_id)?;
         match state {
             NodeState::Deleted => info.revision = location.revision,
-            NodeState::Excluded => info.depth = Some(Depth::Exclude),
+            NodeState::Excluded => {
+                info.depth = Some(Depth::Exclude);
+                info.revision = info.revision.filter(|_| top.op_depth == 0);
+            }
             _ => {}
         }
         if let (0, Some(repos_id), Some(path)) = (top.op_depth, top.repos_id, &top.repos_path) {

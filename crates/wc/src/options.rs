@@ -3,6 +3,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use sylvan_io::config::{Category, Config};
+use sylvan_io::fs_type;
 
 /// How working copies are opened and written: what the `[working-copy]` and `[miscellany]`
 /// sections of the user's config say.
@@ -68,11 +69,8 @@ impl Options {
 impl Options {
     /// Returns how many threads should work on the files below `path`.
     pub fn workers_at(&self, path: &Path) -> usize {
-        if let Some(workers) = self.workers {
-            return workers.get();
-        }
-        let _ = path;
-        1
+        self.workers
+            .map_or_else(|| fs_type(path).workers(), NonZero::get)
     }
 }
 

@@ -115,6 +115,13 @@ pub(super) fn versioned(
     if dull && !marked && !all {
         return Ok(None);
     }
+    // Of what covers BASE without history, users want to see BASE.
+    let covered = base.filter(|_| node.work_layers() == 1 && !copied);
+    let (revision, changed) = match (covered, node_status) {
+        (Some(base), StatusKind::Deleted) => (base.revision, base),
+        (Some(base), StatusKind::Replaced) => (base.revision, top),
+        _ => (top.revision.filter(|_| top.op_depth == 0), top),
+    };
     let status = Status {
         kind: top.kind,
         on_disk: entry.map_or(OnDisk::Nothing, |entry| entry.kind),
@@ -132,10 +139,10 @@ pub(super) fn versioned(
         copied,
         switched,
         file_external: base.is_some_and(|base| base.file_external),
-        revision: top.revision.filter(|_| top.op_depth == 0),
-        changed_rev: top.changed_rev,
-        changed_date: top.changed_date,
-        changed_author: top.changed_author.clone(),
+        revision,
+        changed_rev: changed.changed_rev,
+        changed_date: changed.changed_date,
+        changed_author: changed.changed_author.clone(),
         repository: Some(Rc::clone(&facts.place.repository)),
         repos_path: Some(facts.place.path.clone()),
         lock: facts.lock.map(lock),

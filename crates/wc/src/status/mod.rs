@@ -116,9 +116,9 @@ pub struct Status {
     pub switched: bool,
     /// It is a file external.
     pub file_external: bool,
-    /// The BASE revision; `None` for what has no BASE or is covered by local changes.
+    /// The BASE revision; `None` for what has no BASE or is covered by a copy.
     pub revision: Option<Revnum>,
-    /// The revision of the last change.
+    /// The revision of the last change; of a deleted node that of BASE.
     pub changed_rev: Option<Revnum>,
     /// The time of the last change.
     pub changed_date: Option<Timestamp>,

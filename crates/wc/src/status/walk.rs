@@ -90,7 +90,11 @@ fn walk_raw(
     cancel: &Cancel,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    let workers = wc.options().workers_at(wc.root().as_path());
+    // On a local disk listing a folder takes less than handing it to a thread.
+    let workers = match wc.options().workers {
+        None if !sylvan_io::fs_type(wc.root().as_path()).is_network() => 1,
+        _ => wc.options().workers_at(wc.root().as_path()),
+    };
     let pristine = wc.adm_path("pristine");
     let mut walker = Walker {
         wc,

@@ -1,0 +1,7 @@
+//! Tests of working copies that Debian's svn made.
+
+mod flat_xml;
+mod info;
+mod oracle;
+mod scenes;
+mod status;
