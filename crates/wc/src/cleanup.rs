@@ -1,10 +1,21 @@
 //! Putting a working copy in order: `svn cleanup`.
 
-use sylvan_core::{Dirent, Result};
-use sylvan_io::Cancel;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::panic::resume_unwind;
 
-use crate::Options;
-use crate::notify::NotifyFn;
+use rusqlite::params;
+use sylvan_core::{Checksum, Dirent, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result};
+use sylvan_io::Cancel;
+use sylvan_io::file::FileKind;
+
+use crate::db::write as rows;
+use crate::db::{Db, Layer, Node, sqlite_error};
+use crate::disk::{self, Found};
+use crate::lock::{self, WcLock};
+use crate::notify::{Action, Notification, NotifyFn};
+use crate::status::{self, StatusKind, StatusOptions};
+use crate::{Options, WorkingCopy, install, modified, pristine, work_queue};
 
 /// What is cleaned up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +57,8 @@ impl CleanupOptions {
 /// Cleans up the working copy that the folder `path` (absolute) is in.
 ///
 /// # Errors
-/// `E155007` if it is in none, and those of the work items that are finished.
+/// `E155007` if it is in none, `E155004` if it is locked and locks are not to be broken, and those
+/// of the work items that are finished.
 pub fn cleanup(
     path: &Dirent,
     wc_options: &Options,
@@ -54,6 +66,276 @@ pub fn cleanup(
     cancel: &Cancel,
     notify: &mut NotifyFn<'_>,
 ) -> Result<()> {
-    let _ = (path, wc_options, options, cancel, notify);
-    todo!()
+    let (wc, dir) = open(path, wc_options)?;
+    let root = match lock::root_of_lock(&wc, &dir)? {
+        Some(root) => root,
+        None => dir.clone(),
+    };
+    let lock = WcLock::obtain(&wc, root, options.break_locks)?;
+    put_in_order(&wc, lock.root(), options, cancel)?;
+    lock.release(&wc)?;
+    if options.clear_dav_cache {
+        clear_dav_cache(wc.db(), &dir)?;
+    }
+    if options.vacuum_pristines {
+        wc.db().execute_batch(rows::VACUUM)?;
+    }
+    if options.remove_unversioned || options.remove_ignored || options.include_externals {
+        remove_and_descend(wc, &dir, options, cancel, notify)?;
+    }
+    Ok(())
+}
+
+fn open(path: &Dirent, wc_options: &Options) -> Result<(WorkingCopy, RelPathBuf)> {
+    let not_here = || {
+        Error::new(
+            ErrorCode::WC_NOT_WORKING_COPY,
+            format!("'{path}' is not a working copy directory"),
+        )
+    };
+    let (wc, dir) = WorkingCopy::open(path, wc_options).map_err(|error| {
+        if error.code() == ErrorCode::WC_NOT_WORKING_COPY {
+            not_here()
+        } else {
+            error
+        }
+    })?;
+    if !dir.is_root() {
+        let node = wc.db().node(&dir)?;
+        let top = node.as_ref().and_then(Node::top);
+        if top.is_none_or(|top| top.kind != NodeKind::Dir) {
+            return Err(not_here());
+        }
+    }
+    Ok((wc, dir))
+}
+
+/// Does what needs the lock.
+fn put_in_order(
+    wc: &WorkingCopy,
+    root: &RelPath,
+    options: &CleanupOptions,
+    cancel: &Cancel,
+) -> Result<()> {
+    work_queue::run(wc, cancel)?;
+    if root.is_root() && options.vacuum_pristines {
+        lock::remove_stale_owners(wc)?;
+        empty_tmp(wc)?;
+        remove_unused_pristines(wc, cancel)?;
+    }
+    if options.fix_recorded_timestamps {
+        fix_timestamps(wc, root, cancel)?;
+    }
+    Ok(())
+}
+
+fn empty_tmp(wc: &WorkingCopy) -> Result<()> {
+    let tmp = work_queue::tmp_dir(wc);
+    if disk::look(&tmp)? == Found::Dir {
+        for (name, kind) in sylvan_io::file::read_dir(&tmp)? {
+            let path = tmp.join(OsStr::from_bytes(&name));
+            if kind == Some(FileKind::Dir) {
+                disk::remove_dir_all(&path)?;
+            } else {
+                disk::remove_file(&path)?;
+            }
+        }
+        return Ok(());
+    }
+    disk::ensure_dir(&tmp)
+}
+
+fn remove_unused_pristines(wc: &WorkingCopy, cancel: &Cancel) -> Result<()> {
+    let db = wc.db();
+    let unused = db.rows(rows::SELECT_UNREFERENCED_PRISTINES, [], |row| {
+        row.get::<_, String>(0).map_err(sqlite_error)
+    })?;
+    let removed = if unused.is_empty() {
+        Vec::new()
+    } else {
+        db.write(|| {
+            let mut removed = Vec::new();
+            for checksum in unused {
+                cancel.check()?;
+                if db.execute(rows::DELETE_PRISTINE_IF_UNREFERENCED, [&checksum])? > 0 {
+                    removed.push(rows::as_sha1(Checksum::parse_db(&checksum)?)?);
+                }
+            }
+            Ok(removed)
+        })?
+    };
+    removed
+        .iter()
+        .try_for_each(|sha1| disk::remove_file(&pristine::path(wc, sha1)))
+}
+
+/// Records the times of files that were touched, but are unchanged.
+fn fix_timestamps(wc: &WorkingCopy, root: &RelPath, cancel: &Cancel) -> Result<()> {
+    let files = touched_files(wc, root, cancel)?;
+    let mut fixed = Vec::new();
+    for (path, layer) in files {
+        cancel.check()?;
+        if modified::is_modified(wc, &path, &layer)? {
+            continue;
+        }
+        if let Some((size, time)) = install::stat(wc.local_path(&path).as_path())? {
+            fixed.push((path, size, time));
+        }
+    }
+    if fixed.is_empty() {
+        return Ok(());
+    }
+    work_queue::record_files(wc.db(), &fixed)
+}
+
+/// Lists files whose recorded size and time are not those on disk.
+fn touched_files(
+    wc: &WorkingCopy,
+    root: &RelPath,
+    cancel: &Cancel,
+) -> Result<Vec<(RelPathBuf, Layer)>> {
+    let db = wc.db();
+    let (low, high) = rows::below(root);
+    let recorded = db.rows(
+        rows::SELECT_RECORDED_BELOW,
+        params![db.wc_id(), low, high],
+        |row| {
+            Ok((
+                RelPathBuf::new(row.get::<_, String>(0).map_err(sqlite_error)?)?,
+                row.get::<_, Option<i64>>(1).map_err(sqlite_error)?,
+                row.get::<_, Option<i64>>(2).map_err(sqlite_error)?,
+            ))
+        },
+    )?;
+    let mut touched = Vec::new();
+    for path in look_at(wc, &recorded, cancel)? {
+        let top = db.layers(&path)?.into_iter().next();
+        if let Some(top) = top.filter(|top| top.presence.is_present()) {
+            touched.push((path, top));
+        }
+    }
+    Ok(touched)
+}
+
+type Recorded = (RelPathBuf, Option<i64>, Option<i64>);
+
+/// Stats files from several threads, each of which waits for the disk most of the time.
+fn look_at(wc: &WorkingCopy, recorded: &[Recorded], cancel: &Cancel) -> Result<Vec<RelPathBuf>> {
+    let root = wc.root();
+    let threads = sylvan_io::fs_type(root.as_path()).workers();
+    let share = recorded.len().div_ceil(threads).max(64);
+    std::thread::scope(|scope| {
+        let shares: Vec<_> = recorded
+            .chunks(share)
+            .map(|share| {
+                scope.spawn(move || {
+                    let mut touched = Vec::new();
+                    for (path, size, time) in share {
+                        cancel.check()?;
+                        if let Found::File {
+                            size: found, mtime, ..
+                        } = disk::look(root.join(path.as_str()).as_path())?
+                            && (i64::try_from(found).ok() != *size || Some(mtime) != *time)
+                        {
+                            touched.push(path.clone());
+                        }
+                    }
+                    Ok::<_, Error>(touched)
+                })
+            })
+            .collect();
+        let mut touched = Vec::new();
+        for share in shares {
+            touched.extend(share.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        Ok(touched)
+    })
+}
+
+fn clear_dav_cache(db: &Db, dir: &RelPath) -> Result<()> {
+    let (low, high) = rows::below(dir);
+    db.write(|| {
+        db.execute(rows::CLEAR_DAV_CACHE, params![db.wc_id(), dir.as_str()])?;
+        db.execute(rows::CLEAR_DAV_CACHE_BELOW, params![db.wc_id(), low, high])?;
+        Ok(())
+    })
+}
+
+/// Removes what is not under version control, and cleans up externals.
+fn remove_and_descend(
+    wc: WorkingCopy,
+    dir: &RelPath,
+    options: &CleanupOptions,
+    cancel: &Cancel,
+    notify: &mut NotifyFn<'_>,
+) -> Result<()> {
+    let lock = WcLock::obtain(&wc, dir.to_owned(), false)?;
+    let mut found = Vec::new();
+    let walked = status::walk(
+        &wc,
+        dir,
+        &StatusOptions {
+            all: true,
+            no_ignore: options.remove_ignored,
+            global_ignores: options.global_ignores.clone(),
+            ..StatusOptions::default()
+        },
+        cancel,
+        &mut |path, status| {
+            let wanted = match status.node {
+                StatusKind::External => options.include_externals,
+                StatusKind::Ignored => options.remove_ignored,
+                StatusKind::Unversioned => options.remove_unversioned,
+                _ => false,
+            };
+            if wanted {
+                found.push((path.to_owned(), status.node == StatusKind::External));
+            }
+            Ok(())
+        },
+    );
+    let done = walked.and_then(|()| {
+        found.iter().try_for_each(|(path, external)| {
+            let local = wc.local_path(path);
+            if *external {
+                clean_external(&local, wc.options(), options, cancel, notify)
+            } else {
+                remove(&local, notify)
+            }
+        })
+    });
+    done.and(lock.release(&wc))
+}
+
+fn clean_external(
+    local: &Dirent,
+    wc_options: &Options,
+    options: &CleanupOptions,
+    cancel: &Cancel,
+    notify: &mut NotifyFn<'_>,
+) -> Result<()> {
+    if disk::look(local.as_path())? != Found::Dir {
+        return Ok(());
+    }
+    notify(&Notification::new(local.clone(), Action::CleanupExternal));
+    match cleanup(local, wc_options, options, cancel, notify) {
+        Err(error) if error.code() == ErrorCode::WC_NOT_WORKING_COPY => Ok(()),
+        done => done,
+    }
+}
+
+fn remove(local: &Dirent, notify: &mut NotifyFn<'_>) -> Result<()> {
+    let kind = match disk::look(local.as_path())? {
+        Found::Dir => {
+            disk::remove_dir_all(local.as_path())?;
+            NodeKind::Dir
+        }
+        Found::File { .. } | Found::Symlink => {
+            disk::remove_file(local.as_path())?;
+            NodeKind::File
+        }
+        Found::Nothing | Found::Other => return Ok(()),
+    };
+    notify(&Notification::new(local.clone(), Action::Delete).kind(kind));
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! What `svn info` tells of nodes in a working copy.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use sylvan_core::{
     Checksum, Depth, Lock, NodeKind, RelPath, RelPathBuf, Result, Revnum, Timestamp, Url,
@@ -48,7 +48,7 @@ pub struct Info {
     /// What it is; none for the victim of a tree conflict that is not under version control.
     pub kind: NodeKind,
     /// The repository.
-    pub repository: Option<Rc<Repository>>,
+    pub repository: Option<Arc<Repository>>,
     /// The path in the repository, now or after a commit.
     pub repos_path: Option<RelPathBuf>,
     /// The revision: of BASE, or of the source of a copy.

@@ -2,6 +2,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::Duration;
 
+use sylvan_core::TimeZone;
 use sylvan_io::config::{Category, Config};
 use sylvan_io::fs_type;
 
@@ -19,6 +20,8 @@ pub struct Options {
     pub workers: Option<NonZero<usize>>,
     /// Give working files the time of their last commit (`use-commit-times`).
     pub use_commit_times: bool,
+    /// The time zone of dates in keywords; the caller sets it.
+    pub time_zone: TimeZone,
 }
 
 impl Default for Options {
@@ -28,6 +31,7 @@ impl Default for Options {
             busy_timeout: Self::BUSY_TIMEOUT,
             workers: None,
             use_commit_times: false,
+            time_zone: TimeZone::utc(),
         }
     }
 }
@@ -62,6 +66,7 @@ impl Options {
             workers: number("working-copy", "workers")
                 .and_then(|workers: u64| NonZero::new(usize::try_from(workers).ok()?)),
             use_commit_times: flag("miscellany", "use-commit-times"),
+            time_zone: TimeZone::utc(),
         }
     }
 }

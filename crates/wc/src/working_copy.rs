@@ -94,6 +94,11 @@ impl WorkingCopy {
         &self.db
     }
 
+    /// Returns the database, for one thread at a time.
+    pub(crate) const fn db_mut(&mut self) -> &mut Db {
+        &mut self.db
+    }
+
     /// Returns the options it was opened with.
     pub const fn options(&self) -> &Options {
         &self.options

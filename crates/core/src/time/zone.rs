@@ -4,7 +4,7 @@ use std::sync::Arc;
 /// A time zone: the offset from UTC at each moment.
 ///
 /// It is made from data that the caller read, see `sylvan_io::time_zone`.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TimeZone(Option<Arc<tz::TimeZone>>);
 
 impl TimeZone {

@@ -11,11 +11,12 @@ mod node;
 pub(crate) mod read;
 mod schema;
 mod statement;
+pub(crate) mod write;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, functions::FunctionFlags};
 use sylvan_core::{Error, ErrorCode, Result};
@@ -44,7 +45,7 @@ pub struct Db {
     path: PathBuf,
     wc_id: i64,
     format: i64,
-    repositories: RefCell<HashMap<i64, Rc<Repository>>>,
+    repositories: RefCell<HashMap<i64, Arc<Repository>>>,
 }
 
 impl Db {

@@ -1,6 +1,6 @@
 //! Statements that read, and the rows of the smaller tables.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rusqlite::Row;
 use sylvan_core::{NodeKind, RelPath, RelPathBuf, Result, Revnum, Timestamp, Url};
@@ -97,9 +97,9 @@ impl Db {
     ///
     /// # Errors
     /// `E155016` if there is no such row or its URL cannot be read.
-    pub fn repository(&self, id: i64) -> Result<Rc<Repository>> {
+    pub fn repository(&self, id: i64) -> Result<Arc<Repository>> {
         if let Some(known) = self.repositories.borrow().get(&id) {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
         let row = self.row(SELECT_REPOSITORY, [id], |row| {
             Ok(Repository {
@@ -109,8 +109,8 @@ impl Db {
         })?;
         let row =
             row.ok_or_else(|| corrupt(format_args!("No REPOSITORY table entry for id '{id}'")))?;
-        let row = Rc::new(row);
-        self.repositories.borrow_mut().insert(id, Rc::clone(&row));
+        let row = Arc::new(row);
+        self.repositories.borrow_mut().insert(id, Arc::clone(&row));
         Ok(row)
     }
 

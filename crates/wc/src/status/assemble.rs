@@ -1,6 +1,6 @@
 //! Making one status of what the database and the disk say.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use sylvan_core::{Lock, NodeKind, RelPath, RelPathBuf, Result, Timestamp};
 
@@ -13,7 +13,7 @@ use crate::db::{Layer, LockRow, NodeState, Presence, Repository};
 /// Where a folder is in the repository.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    pub(super) repository: Rc<Repository>,
+    pub(super) repository: Arc<Repository>,
     pub(super) path: RelPathBuf,
 }
 
@@ -143,7 +143,7 @@ pub(super) fn versioned(
         changed_rev: changed.changed_rev,
         changed_date: changed.changed_date,
         changed_author: changed.changed_author.clone(),
-        repository: Some(Rc::clone(&facts.place.repository)),
+        repository: Some(Arc::clone(&facts.place.repository)),
         repos_path: Some(facts.place.path.clone()),
         lock: facts.lock.map(lock),
         changelist: node.actual.changelist.clone(),
@@ -248,7 +248,7 @@ impl Place {
     /// Returns the place of a child whose own is not known.
     pub(super) fn child(&self, path: &RelPath) -> Result<Self> {
         Ok(Self {
-            repository: Rc::clone(&self.repository),
+            repository: Arc::clone(&self.repository),
             path: self.path.child(path.basename())?,
         })
     }

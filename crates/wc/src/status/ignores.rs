@@ -1,6 +1,6 @@
 //! Which unversioned names are ignored in a folder.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use sylvan_core::{Props, RelPath, Result, glob};
 
@@ -16,16 +16,16 @@ pub(super) struct Ignores {
     /// For this folder and those below.
     global: Vec<String>,
     /// What it inherits.
-    above: Option<Rc<Self>>,
+    above: Option<Arc<Self>>,
 }
 
 impl Ignores {
     /// Reads the patterns of the folder where a walk begins, with all that it inherits.
-    pub(super) fn read(wc: &WorkingCopy, dir: &RelPath) -> Result<Rc<Self>> {
+    pub(super) fn read(wc: &WorkingCopy, dir: &RelPath) -> Result<Arc<Self>> {
         let (inherited, own) = match props::inherited(wc, dir) {
             Ok(found) => found,
             Err(error) if error.code() == sylvan_core::ErrorCode::WC_PATH_UNEXPECTED_STATUS => {
-                return Ok(Rc::default());
+                return Ok(Arc::default());
             }
             Err(error) => return Err(error),
         };
@@ -34,12 +34,12 @@ impl Ignores {
             above.extend(patterns(&props, GLOBAL_IGNORES));
         }
         let above = (!above.is_empty()).then(|| {
-            Rc::new(Self {
+            Arc::new(Self {
                 global: above,
                 ..Self::default()
             })
         });
-        Ok(Rc::new(Self {
+        Ok(Arc::new(Self {
             here: patterns(&own, IGNORE),
             global: patterns(&own, GLOBAL_IGNORES),
             above,
@@ -49,13 +49,13 @@ impl Ignores {
     /// Reads the patterns of the child folder `node`; this is what its parent has, which is at
     /// `op_depth` and `repos_path`.
     pub(super) fn below(
-        self: &Rc<Self>,
+        self: &Arc<Self>,
         node: &Node,
         op_depth: usize,
         repos_path: Option<&RelPath>,
-    ) -> Result<Rc<Self>> {
+    ) -> Result<Arc<Self>> {
         let Some(top) = node.top().filter(|top| top.presence.is_present()) else {
-            return Ok(Rc::default());
+            return Ok(Arc::default());
         };
         let cached = top.inherited_props.as_deref().filter(|_| top.op_depth == 0);
         let above = if let Some(stored) = cached {
@@ -63,7 +63,7 @@ impl Ignores {
             for (_, props) in sylvan_core::skel::inherited_props_from_skel(stored)? {
                 global.extend(patterns(&props, GLOBAL_IGNORES));
             }
-            Some(Rc::new(Self {
+            Some(Arc::new(Self {
                 global,
                 ..Self::default()
             }))
@@ -71,7 +71,7 @@ impl Ignores {
             // It is switched to another folder, and inherits from there.
             None
         } else {
-            Some(Rc::clone(self))
+            Some(Arc::clone(self))
         };
         let stored = node
             .actual
@@ -83,7 +83,7 @@ impl Ignores {
             _ => Props::new(),
         };
         let (here, global) = (patterns(&own, IGNORE), patterns(&own, GLOBAL_IGNORES));
-        Ok(Rc::new(Self {
+        Ok(Arc::new(Self {
             here,
             global,
             above,

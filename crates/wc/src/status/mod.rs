@@ -12,7 +12,7 @@ mod walk;
 
 use sylvan_core::{Depth, Lock, NodeKind, RelPathBuf, Revnum, Timestamp};
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::db::Repository;
 pub(crate) use assemble::lock;
@@ -125,7 +125,7 @@ pub struct Status {
     /// The author of the last change.
     pub changed_author: Option<String>,
     /// The repository it belongs to.
-    pub repository: Option<Rc<Repository>>,
+    pub repository: Option<Arc<Repository>>,
     /// Where it is there, or will be.
     pub repos_path: Option<RelPathBuf>,
     /// The lock whose token this working copy has.

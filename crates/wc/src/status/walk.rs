@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use sylvan_core::{Depth, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result};
@@ -129,7 +128,7 @@ enum Start {
     /// A folder under version control.
     Folder(Box<Child>, Place),
     /// A file, or something that is not under version control, and its folder.
-    Single(Option<Box<Child>>, Place, Rc<Ignores>),
+    Single(Option<Box<Child>>, Place, Arc<Ignores>),
 }
 
 struct Walker<'a> {
@@ -153,7 +152,7 @@ struct Walker<'a> {
 
 struct Todo {
     path: RelPathBuf,
-    ignores: Rc<Ignores>,
+    ignores: Arc<Ignores>,
     /// Op-depth and repository path of the folder, for what its children inherit.
     op_depth: usize,
     repos_path: Option<RelPathBuf>,
@@ -162,7 +161,7 @@ struct Todo {
 struct Ahead {
     folder: Arc<Folder>,
     ticket: Ticket,
-    ignores: Rc<Ignores>,
+    ignores: Arc<Ignores>,
 }
 
 impl Walker<'_> {
@@ -460,7 +459,7 @@ impl Walker<'_> {
 }
 
 impl Todo {
-    fn new(node: &Node, ignores: Rc<Ignores>) -> Self {
+    fn new(node: &Node, ignores: Arc<Ignores>) -> Self {
         let top = node.top();
         Self {
             path: node.path.clone(),

@@ -1,14 +1,37 @@
 //! Bringing nodes from a repository into the working copy: checkout, update, switch.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod budget;
+mod bump;
+mod delete;
+mod editor;
+mod entry;
+mod local;
+mod pipeline;
+mod record;
+mod shared;
+mod workers;
 
-use sylvan_core::{Depth, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Url};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
+use std::sync::Mutex;
+
+use sylvan_core::{
+    Depth, Error, ErrorCode, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Url,
+};
 use sylvan_delta::Editor;
 use sylvan_io::{Cancel, Progress};
 
 use crate::WorkingCopy;
+use crate::db::Presence;
+use crate::db::write as rows;
 use crate::lock::WcLock;
 use crate::notify::NotifyFn;
+use crate::pristine::Store;
+pub(crate) use delete::{Removal, remove_rows};
+use editor::Fixed;
+pub use editor::UpdateEditor;
+use pipeline::Env;
+use shared::Shared;
 
 /// Properties that a node inherits from above the working copy: the parent's path below the
 /// repository root and its inheritable properties, root first.
@@ -71,6 +94,110 @@ pub fn run(
     notify: &mut NotifyFn<'_>,
     drive: impl FnOnce(&mut dyn Editor) -> Result<()>,
 ) -> Result<Outcome> {
-    let _ = (wc, lock, anchor, options, cancel, progress, notify, drive);
-    todo!()
+    debug_assert!(
+        anchor.starts_with(lock.root()),
+        "the lock covers the anchor"
+    );
+    let fixed = fix(wc, anchor, options)?;
+    let fresh_store = !wc.db().exists(rows::ANY_PRISTINE, [])?;
+    let places = Places::of(wc);
+    let env = Env {
+        store: Store::new(wc, fresh_store, places.settle),
+        shared: Shared::new(IN_FLIGHT, progress.clone(), places.settle),
+        workers: places.workers,
+        keep: (WORKERS_HOLD / places.workers).clamp(64 << 10, 1 << 20),
+        db: Mutex::new(wc.db_mut()),
+    };
+    std::thread::scope(|scope| {
+        let mut editor = UpdateEditor::new(scope, &env, fixed, cancel.clone(), notify);
+        let driven = drive(&mut editor);
+        let finished = if driven.is_ok() && editor.is_finished() {
+            Ok(())
+        } else {
+            editor.wind_up()
+        };
+        // What went wrong behind the editor is the cause of what the driver met.
+        finished.and(driven)?;
+        Ok(Outcome {
+            rev: editor.target_rev(),
+            edited: editor.edited,
+            skipped: std::mem::take(&mut editor.skipped),
+        })
+    })
+}
+
+/// So many bytes may be in memory between receiving and installing, besides what workers hold.
+const IN_FLIGHT: usize = 20 << 20;
+/// So many bytes may all workers hold together.
+const WORKERS_HOLD: usize = 12 << 20;
+
+/// How the file system wants to be worked with.
+struct Places {
+    workers: usize,
+    settle: bool,
+}
+
+impl Places {
+    fn of(wc: &WorkingCopy) -> Self {
+        let kind = sylvan_io::fs_type(wc.root().as_path());
+        let workers = wc
+            .options()
+            .workers
+            .map_or_else(|| kind.workers(), NonZero::get);
+        Self {
+            workers: workers.clamp(1, 256),
+            settle: kind.is_network(),
+        }
+    }
+}
+
+fn fix<'o>(wc: &WorkingCopy, anchor: &RelPath, options: &'o UpdateOptions) -> Result<Fixed<'o>> {
+    let db = wc.db();
+    let layers = db.layers(anchor)?;
+    let base = layers.last().filter(|layer| layer.op_depth == 0);
+    let not_found = || {
+        Error::new(
+            ErrorCode::WC_PATH_NOT_FOUND,
+            format!("The node '{}' was not found.", wc.local_path(anchor)),
+        )
+    };
+    let base = base.ok_or_else(not_found)?;
+    let repos_id = base.repos_id.ok_or_else(not_found)?;
+    let repos = db.repository(repos_id)?;
+    let switch_path = options
+        .switch_url
+        .as_ref()
+        .map(|url| {
+            url.strip_prefix(&repos.root).ok_or_else(|| {
+                Error::new(
+                    ErrorCode::WC_INVALID_SWITCH,
+                    format!("'{url}'\nis not the same repository as\n'{}'", repos.root),
+                )
+            })
+        })
+        .transpose()?;
+    let clean = options.target.is_empty()
+        && anchor.is_root()
+        && base.presence == Presence::Incomplete
+        && db.children(anchor)?.is_empty()
+        && has_only_adm_dir(wc);
+    Ok(Fixed {
+        root: wc.root().clone(),
+        tmp: crate::work_queue::tmp_dir(wc),
+        anchor: anchor.to_owned(),
+        repos_id,
+        repos_root: repos.root.clone(),
+        switch_path,
+        options,
+        use_commit_times: wc.options().use_commit_times,
+        zone: wc.options().time_zone.clone(),
+        clean,
+    })
+}
+
+/// Tells whether nothing is in the working copy's root yet.
+fn has_only_adm_dir(wc: &WorkingCopy) -> bool {
+    std::fs::read_dir(wc.root().as_path()).is_ok_and(|mut entries| {
+        entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == crate::ADM_DIR))
+    })
 }

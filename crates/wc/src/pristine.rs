@@ -1,0 +1,348 @@
+//! The pristine store: `.svn/pristine/ab/abcd….svn-base`, one read-only file a content.
+//!
+//! A file whose name has no row in PRISTINE is garbage of an interrupted operation. It is replaced,
+//! never trusted.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use sylvan_core::{Error, Result, Sha1};
+
+use crate::WorkingCopy;
+use crate::disk::{self, Create};
+
+/// The mode of pristine files, less the umask.
+const MODE: u32 = 0o444;
+
+/// Returns the file of a pristine text.
+pub(crate) fn path(wc: &WorkingCopy, sha1: &Sha1) -> PathBuf {
+    path_in(wc.adm_path("pristine").as_path(), sha1)
+}
+
+fn path_in(dir: &Path, sha1: &Sha1) -> PathBuf {
+    let hex = sha1.to_string();
+    let mut path = PathBuf::with_capacity(dir.as_os_str().len() + 55);
+    path.push(dir);
+    path.push(&hex[..2]);
+    path.push(hex + ".svn-base");
+    path
+}
+
+/// Opens a pristine text to read it.
+pub(crate) fn open(path: &Path) -> Result<File> {
+    File::open(path)
+        .map_err(|error| Error::io(&error, format_args!("Can't open file '{}'", path.display())))
+}
+
+/// The store as one operation writes to it, from many threads.
+#[derive(Debug)]
+pub(crate) struct Store {
+    dir: PathBuf,
+    tmp: PathBuf,
+    /// Closing does not tell about lost bytes, so they are waited for.
+    settle: bool,
+    shards: Vec<Mutex<Shard>>,
+    known: Mutex<Known>,
+    written: Condvar,
+    temp_names: AtomicU64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shard {
+    Unknown,
+    /// Made by this operation: no name in it is taken but by us.
+    Ours,
+    /// There before: a name in it may be garbage.
+    Old,
+}
+
+/// Which texts need not be written.
+#[derive(Debug)]
+struct Known {
+    /// Texts of this operation that have no row yet: whether their file is complete.
+    pending: HashMap<Sha1, bool>,
+    /// Where a text may have a row.
+    recorded: Filter,
+    failed: bool,
+}
+
+/// What [`Store::claim`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The text is in the store.
+    Present,
+    /// The caller writes it, and says [`Store::written`] or [`Store::failed`].
+    Write,
+}
+
+impl Store {
+    /// Makes the store of a working copy. `fresh` says that PRISTINE has no rows.
+    pub(crate) fn new(wc: &WorkingCopy, fresh: bool, settle: bool) -> Self {
+        Self {
+            dir: wc.adm_path("pristine").as_path().to_owned(),
+            tmp: wc.adm_path("tmp").as_path().to_owned(),
+            settle,
+            shards: (0..256).map(|_| Mutex::new(Shard::Unknown)).collect(),
+            known: Mutex::new(Known {
+                pending: HashMap::new(),
+                recorded: if fresh {
+                    Filter::empty()
+                } else {
+                    Filter::full()
+                },
+                failed: false,
+            }),
+            written: Condvar::new(),
+            temp_names: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the file of a text.
+    pub(crate) fn path(&self, sha1: &Sha1) -> PathBuf {
+        path_in(&self.dir, sha1)
+    }
+
+    /// Asks whether a text must be written; waits while another thread writes the same.
+    /// `has_row` asks the database.
+    pub(crate) fn claim(
+        &self,
+        sha1: &Sha1,
+        has_row: impl FnOnce() -> Result<bool>,
+    ) -> Result<Claim> {
+        let mut known = self.lock();
+        if !known.pending.contains_key(sha1) && known.recorded.may_have(sha1) {
+            drop(known);
+            if has_row()? {
+                return Ok(Claim::Present);
+            }
+            known = self.lock();
+        }
+        loop {
+            match known.pending.get(sha1) {
+                Some(true) => return Ok(Claim::Present),
+                Some(false) if !known.failed => {
+                    known = self
+                        .written
+                        .wait(known)
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+                Some(false) | None => {
+                    known.pending.insert(*sha1, false);
+                    return Ok(Claim::Write);
+                }
+            }
+        }
+    }
+
+    /// Says that a claimed text is complete.
+    pub(crate) fn written(&self, sha1: &Sha1) {
+        self.lock().pending.insert(*sha1, true);
+        self.written.notify_all();
+    }
+
+    /// Says that a claimed text could not be written.
+    pub(crate) fn failed(&self, sha1: &Sha1) {
+        let mut known = self.lock();
+        known.pending.remove(sha1);
+        known.failed = true;
+        drop(known);
+        self.written.notify_all();
+    }
+
+    /// Says that a text has its row now.
+    pub(crate) fn recorded<'a>(&self, texts: impl Iterator<Item = &'a Sha1>) {
+        let mut known = self.lock();
+        for sha1 in texts {
+            known.pending.remove(sha1);
+            known.recorded.add(sha1);
+        }
+    }
+
+    /// Writes a claimed text from memory, straight under its final name.
+    pub(crate) fn write(&self, sha1: &Sha1, text: &[u8]) -> Result<()> {
+        let path = self.path(sha1);
+        let file = self.create(&path, sha1.0[0])?;
+        disk::write(&file, text, &path)?;
+        disk::close(file, self.settle, &path)
+    }
+
+    fn create(&self, path: &Path, first: u8) -> Result<File> {
+        let failed = |error: &std::io::Error| {
+            Error::io(error, format_args!("Can't open file '{}'", path.display()))
+        };
+        let ours = self.shard(path, first)? == Shard::Ours;
+        let how = if ours { Create::Over } else { Create::New };
+        match disk::create(path, MODE, how) {
+            Ok(file) => Ok(file),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                disk::remove_file(path)?;
+                disk::create(path, MODE, Create::New).map_err(|error| failed(&error))
+            }
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Makes the folder of a text unless it is known to be there.
+    fn shard(&self, path: &Path, first: u8) -> Result<Shard> {
+        let mut shard = self.shards[usize::from(first)]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if *shard == Shard::Unknown {
+            let dir = path.parent().unwrap_or(&self.dir);
+            *shard = match disk::make_dir(dir) {
+                Ok(()) => Shard::Ours,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Shard::Old,
+                Err(_) => {
+                    disk::ensure_dir(dir)?;
+                    Shard::Old
+                }
+            };
+        }
+        Ok(*shard)
+    }
+
+    /// Opens a temporary file for a text whose name is not known yet.
+    pub(crate) fn create_temp(&self) -> Result<TempText> {
+        loop {
+            let number = self.temp_names.fetch_add(1, Ordering::Relaxed);
+            let path = self
+                .tmp
+                .join(format!("sylvan-{}-{number}", std::process::id()));
+            match disk::create(&path, MODE, Create::New) {
+                Ok(file) => {
+                    return Ok(TempText {
+                        file: Some(file),
+                        path,
+                    });
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == ErrorKind::NotFound && number == 0 => {
+                    disk::ensure_dir(&self.tmp)?;
+                }
+                Err(error) => {
+                    return Err(Error::io(
+                        &error,
+                        format_args!("Can't create temporary file '{}'", path.display()),
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Moves a complete temporary text to its claimed name.
+    pub(crate) fn install_temp(&self, mut temp: TempText, sha1: &Sha1) -> Result<()> {
+        if let Some(file) = temp.file.take() {
+            disk::close(file, self.settle, &temp.path)?;
+        }
+        let path = self.path(sha1);
+        self.shard(&path, sha1.0[0])?;
+        disk::rename(&temp.path, &path)?;
+        temp.path = PathBuf::new();
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A text being written to the folder for temporary files; removed when dropped.
+#[derive(Debug)]
+pub(crate) struct TempText {
+    file: Option<File>,
+    path: PathBuf,
+}
+
+impl TempText {
+    /// Appends to it.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<()> {
+        match &self.file {
+            Some(file) => disk::write(file, bytes, &self.path),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for TempText {
+    fn drop(&mut self) {
+        if !self.path.as_os_str().is_empty() {
+            // The operation has failed already; cleanup finds what stays.
+            let _ = disk::remove_file(&self.path);
+        }
+    }
+}
+
+/// A set of texts of fixed size that may claim to have one that it has not.
+#[derive(Debug)]
+struct Filter {
+    bits: Vec<u64>,
+    full: bool,
+}
+
+impl Filter {
+    /// 2 MiB: of a million texts one in fifty is taken for known, which costs a query.
+    const WORDS: usize = 1 << 18;
+
+    const fn empty() -> Self {
+        Self {
+            bits: Vec::new(),
+            full: false,
+        }
+    }
+
+    const fn full() -> Self {
+        Self {
+            bits: Vec::new(),
+            full: true,
+        }
+    }
+
+    fn places(sha1: &Sha1) -> [(usize, u64); 2] {
+        [4, 8].map(|at| {
+            let bytes: [u8; 4] = std::array::from_fn(|byte| sha1.0[at + byte]);
+            let place = u32::from_le_bytes(bytes);
+            ((place >> 6) as usize % Self::WORDS, 1 << (place & 63))
+        })
+    }
+
+    fn add(&mut self, sha1: &Sha1) {
+        if self.full {
+            return;
+        }
+        if self.bits.is_empty() {
+            self.bits = vec![0; Self::WORDS];
+        }
+        for (word, bit) in Self::places(sha1) {
+            self.bits[word] |= bit;
+        }
+    }
+
+    fn may_have(&self, sha1: &Sha1) -> bool {
+        self.full
+            || !self.bits.is_empty()
+                && Self::places(sha1)
+                    .iter()
+                    .all(|(word, bit)| self.bits[*word] & bit != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filter_forgets_nothing() {
+        let mut filter = Filter::empty();
+        let texts: Vec<_> = (0..1000u32).map(|n| Sha1::of(&n.to_le_bytes())).collect();
+        assert!(texts.iter().all(|sha1| !filter.may_have(sha1)));
+        texts.iter().for_each(|sha1| filter.add(sha1));
+        assert!(texts.iter().all(|sha1| filter.may_have(sha1)));
+        let others = (1000..2000u32).map(|n| Sha1::of(&n.to_le_bytes()));
+        assert!(others.filter(|sha1| filter.may_have(sha1)).count() < 10);
+        assert!(Filter::full().may_have(&Sha1::EMPTY));
+    }
+}

@@ -1,0 +1,278 @@
+//! What travels between the threads of an update.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use crossbeam_channel::Sender;
+use sylvan_core::{Depth, Error, Md5, NodeKind, RelPathBuf, Sha1};
+use sylvan_delta::TextFormat;
+
+use super::delete::Removal;
+use crate::db::Presence;
+use crate::db::write::Changed;
+use crate::install::Recipe;
+
+/// Names a folder of the drive; the driver's token.
+pub(super) type DirId = u32;
+
+/// A folder on disk that may still have to be made.
+#[derive(Debug)]
+pub(super) struct DirDisk {
+    pub path: PathBuf,
+    state: Mutex<DirState>,
+}
+
+#[derive(Debug)]
+enum DirState {
+    /// Not made yet; these wait for it.
+    Waiting(Vec<Job>),
+    /// It is there. What this operation made itself has nothing in it but what it wrote.
+    Ready { ours: bool },
+}
+
+impl DirDisk {
+    /// A folder that was there before.
+    pub(super) fn existing(path: PathBuf) -> Arc<Self> {
+        Arc::new(Self {
+            path,
+            state: Mutex::new(DirState::Ready { ours: false }),
+        })
+    }
+
+    /// A folder that is still to be made.
+    pub(super) fn planned(path: PathBuf) -> Arc<Self> {
+        Arc::new(Self {
+            path,
+            state: Mutex::new(DirState::Waiting(Vec::new())),
+        })
+    }
+
+    /// Sends `job` as soon as the folder is there.
+    pub(super) fn when_ready(&self, job: Job, jobs: &Sender<Job>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *state {
+            DirState::Waiting(waiting) => waiting.push(job),
+            // Nobody listens any more only when the operation has failed.
+            DirState::Ready { .. } => drop(jobs.send(job)),
+        }
+    }
+
+    /// Says that the folder is there now, and sends what waited for it.
+    pub(super) fn made(&self, ours: bool, jobs: &Sender<Job>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let DirState::Waiting(waiting) = std::mem::replace(&mut *state, DirState::Ready { ours })
+        {
+            for job in waiting {
+                drop(jobs.send(job));
+            }
+        }
+    }
+
+    /// Takes what waits for a folder that cannot be made.
+    pub(super) fn abandon(&self) -> Vec<Job> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *state {
+            DirState::Waiting(waiting) => std::mem::take(waiting),
+            DirState::Ready { .. } => Vec::new(),
+        }
+    }
+
+    /// Tells whether this operation made the folder.
+    pub(super) fn is_ours(&self) -> bool {
+        matches!(
+            *self.state.lock().unwrap_or_else(PoisonError::into_inner),
+            DirState::Ready { ours: true }
+        )
+    }
+}
+
+/// The text of a file as it arrived.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// Nothing arrived: the text of the base stays, or is empty.
+    Unchanged,
+    /// All of it.
+    Chunks {
+        format: TextFormat,
+        chunks: Vec<Bytes>,
+    },
+}
+
+/// A file that was received, on its way to the pristine store.
+#[derive(Debug)]
+pub(super) struct FileJob {
+    pub file: FileNode,
+    pub incoming: Incoming,
+    /// The checksum that the server gave for the new text.
+    pub expected: Option<Md5>,
+    /// How many bytes of the budget it has.
+    pub budget: usize,
+}
+
+/// What is to be recorded of a file.
+#[derive(Debug)]
+pub(super) struct FileNode {
+    pub dir: DirId,
+    pub folder: Arc<DirDisk>,
+    pub path: RelPathBuf,
+    pub disk_path: PathBuf,
+    pub repos_path: RelPathBuf,
+    pub changed: Changed,
+    /// A skel.
+    pub props: Vec<u8>,
+    pub dav_cache: Option<Vec<u8>>,
+    pub inherited_props: Option<Vec<u8>>,
+    pub recipe: Recipe,
+    pub place: Place,
+    /// A lock that the server says is gone: repository id and path.
+    pub lost_lock: Option<(i64, RelPathBuf)>,
+}
+
+/// How a file comes to its place.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// New, and nothing is there.
+    New {
+        /// A row that stands for something not there is replaced.
+        replace: bool,
+    },
+    /// New, and an unversioned file in its place is taken over as it is.
+    TakeOver { replace: bool },
+    /// It was there.
+    Existing(Existing),
+}
+
+/// A file that is changed.
+#[derive(Debug)]
+pub(super) struct Existing {
+    /// The old text.
+    pub text: Sha1,
+    /// Whether the working file is written anew.
+    pub install: bool,
+    /// Whether only its flags may have changed.
+    pub sync_flags: bool,
+    /// What was found on disk when it was seen to be unmodified: size and time.
+    pub found: Option<(u64, i64)>,
+    /// What the database has recorded, kept when the working file stays.
+    pub recorded: Option<(i64, i64)>,
+}
+
+/// A text that is in the pristine store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text {
+    pub sha1: Sha1,
+    pub md5: Md5,
+    pub size: u64,
+    /// It has no row yet.
+    pub new: bool,
+}
+
+/// A file that was installed; size and time unless it is a symlink.
+pub(super) type InstalledFile = (RelPathBuf, Option<(i64, i64)>);
+
+/// What the recording thread gets.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most messages are files, and boxing each would cost more"
+)]
+pub(super) enum Message {
+    /// A new folder.
+    Dir(NewDir),
+    /// An existing folder is about to be changed.
+    DirStart {
+        path: RelPathBuf,
+        repos_path: RelPathBuf,
+    },
+    /// Nothing more comes for a folder but `files` files.
+    DirDone(DirDone),
+    /// A node that is known but not there.
+    Marker(Marker),
+    /// A file whose text is in the store; `None` if it keeps the text of its base.
+    File {
+        file: FileNode,
+        text: Option<Text>,
+        /// The text, if it is in memory.
+        bytes: Option<Bytes>,
+    },
+    /// A file could not be brought so far.
+    FileFailed(Error),
+    /// A disk job is done.
+    Done {
+        item: i64,
+        file: Option<InstalledFile>,
+        freed: usize,
+    },
+    /// Disk jobs failed; their work items stay.
+    JobsFailed { count: usize, error: Error },
+    /// Removes a node; the answer comes when it is gone from disk.
+    Delete {
+        delete: Removal,
+        answer: Sender<Result<(), Error>>,
+    },
+    /// No more files come; there were so many.
+    Finish { files: u64 },
+}
+
+/// A new folder.
+#[derive(Debug)]
+pub(super) struct NewDir {
+    pub path: RelPathBuf,
+    pub repos_path: RelPathBuf,
+    pub depth: Depth,
+    pub replace: bool,
+    pub parent: Arc<DirDisk>,
+    pub folder: Arc<DirDisk>,
+}
+
+/// The final row of a folder.
+#[derive(Debug)]
+pub(super) struct DirDone {
+    pub dir: DirId,
+    pub files: u64,
+    /// Nothing if the folder is only the anchor of a file that is updated.
+    pub row: Option<DirRow>,
+}
+
+/// See [`DirDone`].
+#[derive(Debug)]
+pub(super) struct DirRow {
+    pub path: RelPathBuf,
+    pub repos_path: RelPathBuf,
+    pub depth: Depth,
+    pub changed: Changed,
+    pub props: Vec<u8>,
+    pub dav_cache: Option<Vec<u8>>,
+    pub inherited_props: Option<Vec<u8>>,
+    pub not_present: Vec<(RelPathBuf, RelPathBuf, NodeKind)>,
+}
+
+/// See [`Message::Marker`].
+#[derive(Debug)]
+pub(super) struct Marker {
+    pub path: RelPathBuf,
+    pub repos_path: RelPathBuf,
+    pub presence: Presence,
+    pub kind: NodeKind,
+}
+
+/// Work on the disk that a transaction has recorded.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// Make a folder.
+    MakeDir { item: i64, folder: Arc<DirDisk> },
+    /// Write a working file.
+    Install {
+        item: i64,
+        path: RelPathBuf,
+        folder: Arc<DirDisk>,
+        disk_path: PathBuf,
+        sha1: Sha1,
+        bytes: Option<Bytes>,
+        size: u64,
+        recipe: Recipe,
+    },
+    /// End the thread.
+    Stop,
+}

@@ -1,0 +1,531 @@
+//! The thread that owns the database while an update runs.
+//!
+//! A batch is one transaction: rows and work items of what arrived since the last one, and the end
+//! of work items that are done, with the size and time of their files. Only then are the new items
+//! worked on.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use rusqlite::params;
+use sylvan_core::{Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnum};
+
+use super::delete::{self, Removal};
+use super::entry::{
+    DirDone, DirId, DirRow, Existing, FileNode, InstalledFile, Job, Marker, Message, NewDir, Place,
+    Text,
+};
+use super::shared::Shared;
+use crate::db::write::{self as rows, BaseRow};
+use crate::db::{Db, Presence};
+use crate::disk;
+use crate::install::{self, Source};
+use crate::pristine::Store;
+use crate::work_queue::item;
+
+/// A batch ends when it has so many bytes of text in memory,
+const BATCH_BYTES: usize = 8 << 20;
+/// so many entries,
+const BATCH_ENTRIES: usize = 4000;
+/// or is so old.
+const BATCH_TIME: Duration = Duration::from_millis(900);
+
+/// What stays the same for all rows of an update.
+#[derive(Debug)]
+pub(super) struct Constants {
+    pub repos_id: i64,
+    pub revision: Revnum,
+    pub use_commit_times: bool,
+    pub tmp: PathBuf,
+    pub root: PathBuf,
+}
+
+/// See the module.
+pub(super) struct Recorder<'e, 'a> {
+    db: &'e Mutex<&'a mut Db>,
+    store: &'e Store,
+    shared: &'e Shared,
+    constants: Constants,
+    jobs: Sender<Job>,
+    batch: Vec<Entry>,
+    batch_bytes: usize,
+    began: Option<Instant>,
+    /// Work items that are done, with what is to be recorded of their files.
+    done: Vec<(i64, Option<InstalledFile>)>,
+    in_flight: usize,
+    dirs: HashMap<DirId, DirState>,
+    files: u64,
+    expected: Option<u64>,
+    broken: bool,
+}
+
+#[derive(Debug, Default)]
+struct DirState {
+    recorded: u64,
+    done: Option<DirDone>,
+}
+
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most entries are files, and they are not moved often"
+)]
+enum Entry {
+    Dir(NewDir),
+    DirStart {
+        path: RelPathBuf,
+        repos_path: RelPathBuf,
+    },
+    DirDone(DirRow),
+    Marker(Marker),
+    File {
+        file: FileNode,
+        text: Option<Text>,
+        bytes: Option<Bytes>,
+    },
+    Delete(Removal),
+}
+
+impl<'e, 'a> Recorder<'e, 'a> {
+    pub(super) fn new(
+        db: &'e Mutex<&'a mut Db>,
+        store: &'e Store,
+        shared: &'e Shared,
+        constants: Constants,
+        jobs: Sender<Job>,
+    ) -> Self {
+        Self {
+            db,
+            store,
+            shared,
+            constants,
+            jobs,
+            batch: Vec::new(),
+            batch_bytes: 0,
+            began: None,
+            done: Vec::new(),
+            in_flight: 0,
+            dirs: HashMap::new(),
+            files: 0,
+            expected: None,
+            broken: false,
+        }
+    }
+
+    /// Runs until all that was announced is recorded and on disk, or has failed.
+    pub(super) fn run(mut self, inbox: &Receiver<Message>) {
+        while !self.is_finished() {
+            let wait = match self.began {
+                Some(began) => BATCH_TIME.saturating_sub(began.elapsed()),
+                None => Duration::from_secs(60),
+            };
+            match inbox.recv_timeout(wait) {
+                Ok(message) => self.take(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.is_due(inbox) {
+                self.commit();
+            }
+        }
+        if !self.done.is_empty() {
+            self.commit();
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.expected.is_some_and(|files| self.files >= files)
+            && self.in_flight == 0
+            && self.batch.is_empty()
+    }
+
+    fn is_due(&self, inbox: &Receiver<Message>) -> bool {
+        let Some(began) = self.began else {
+            return false;
+        };
+        self.batch_bytes >= BATCH_BYTES
+            || self.batch.len() >= BATCH_ENTRIES
+            || began.elapsed() >= BATCH_TIME
+            || inbox.is_empty()
+                && (self.expected.is_some_and(|files| self.files >= files)
+                    || self.in_flight == 0 && self.shared.budget.is_waited_for())
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Dir(dir) => self.push(Entry::Dir(dir)),
+            Message::DirStart { path, repos_path } => {
+                self.push(Entry::DirStart { path, repos_path });
+            }
+            Message::Marker(marker) => self.push(Entry::Marker(marker)),
+            Message::DirDone(done) => {
+                let state = self.dirs.entry(done.dir).or_default();
+                if state.recorded == done.files {
+                    self.dirs.remove(&done.dir);
+                    self.finish_dir(done);
+                } else {
+                    state.done = Some(done);
+                }
+            }
+            Message::File { file, text, bytes } => self.take_file(file, text, bytes),
+            Message::FileFailed(error) => {
+                self.files += 1;
+                self.shared.fail(error);
+            }
+            Message::Done { item, file, freed } => {
+                self.in_flight -= 1;
+                self.shared.budget.free(freed);
+                self.done.push((item, file));
+            }
+            Message::JobsFailed { count, error } => {
+                self.in_flight -= count;
+                self.shared.fail(error);
+            }
+            Message::Delete { delete, answer } => {
+                self.push(Entry::Delete(delete));
+                self.commit();
+                let failed = self.shared.failure();
+                // The driver has gone only if it has failed itself.
+                drop(answer.send(failed.map_or(Ok(()), Err)));
+            }
+            Message::Finish { files } => self.expected = Some(files),
+        }
+    }
+
+    fn take_file(&mut self, file: FileNode, text: Option<Text>, bytes: Option<Bytes>) {
+        self.files += 1;
+        let dir = file.dir;
+        let alone = matches!(file.place, Place::Existing(_));
+        self.batch_bytes += bytes.as_ref().map_or(0, Bytes::len);
+        self.push(Entry::File { file, text, bytes });
+        let state = self.dirs.entry(dir).or_default();
+        state.recorded += 1;
+        if let Some(done) = state.done.take_if(|done| done.files == state.recorded) {
+            self.dirs.remove(&dir);
+            self.finish_dir(done);
+        }
+        if alone {
+            self.commit();
+        }
+    }
+
+    fn finish_dir(&mut self, done: DirDone) {
+        if let Some(row) = done.row {
+            self.push(Entry::DirDone(row));
+        }
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.began.get_or_insert_with(Instant::now);
+        self.batch.push(entry);
+    }
+
+    /// Writes the batch in one transaction and starts the work that it records.
+    fn commit(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        self.began = None;
+        let done = std::mem::take(&mut self.done);
+        if self.broken {
+            self.forget(batch);
+            return;
+        }
+        let written = {
+            let db = lock(self.db);
+            db.write(|| {
+                fault_step()?;
+                self.retire(&db, &done)?;
+                batch
+                    .iter()
+                    .map(|entry| self.write(&db, entry))
+                    .collect::<Result<Vec<_>>>()
+            })
+        };
+        match written {
+            Ok(items) => self.start(batch, items),
+            Err(error) => {
+                self.broken = true;
+                self.shared.fail(error);
+                self.forget(batch);
+            }
+        }
+    }
+
+    /// Gives up entries that could not be recorded.
+    fn forget(&mut self, batch: Vec<Entry>) {
+        for entry in batch {
+            if let Entry::File {
+                bytes: Some(bytes), ..
+            } = entry
+            {
+                self.shared.budget.free(bytes.len());
+            }
+        }
+    }
+
+    fn retire(&self, db: &Db, done: &[(i64, Option<InstalledFile>)]) -> Result<()> {
+        for (_, file) in done {
+            if let Some((path, Some((size, time)))) = file {
+                db.execute(
+                    rows::RECORD_BASE_FILE_INFO,
+                    params![db.wc_id(), path.as_str(), size, time],
+                )?;
+            }
+        }
+        db.delete_work_items(done.iter().map(|(item, _)| *item).collect())
+    }
+
+    /// Writes an entry's rows; returns its work items.
+    fn write(&self, db: &Db, entry: &Entry) -> Result<Vec<i64>> {
+        match entry {
+            Entry::Dir(dir) => {
+                let mut row = self.row(&dir.path, &dir.repos_path, NodeKind::Dir);
+                row.presence = Presence::Incomplete;
+                row.depth = Some(dir.depth);
+                self.put(db, &row, dir.replace)?;
+                Ok(vec![db.put_work_item(&item::dir_install(&dir.path))?])
+            }
+            Entry::DirStart { path, repos_path } => {
+                db.execute(
+                    rows::START_DIRECTORY_UPDATE,
+                    params![
+                        db.wc_id(),
+                        path.as_str(),
+                        self.constants.revision.number(),
+                        repos_path.as_str()
+                    ],
+                )?;
+                Ok(Vec::new())
+            }
+            Entry::DirDone(row) => self.write_dir_done(db, row).map(|()| Vec::new()),
+            Entry::Marker(marker) => {
+                let mut row = self.row(&marker.path, &marker.repos_path, marker.kind);
+                row.presence = marker.presence;
+                db.put_base(&row, true)?;
+                Ok(Vec::new())
+            }
+            Entry::File { file, text, .. } => self.write_file(db, file, text.as_ref()),
+            Entry::Delete(delete) => delete::remove_rows(db, delete),
+        }
+    }
+
+    fn write_dir_done(&self, db: &Db, row: &DirRow) -> Result<()> {
+        for (path, repos_path, kind) in &row.not_present {
+            if db.layers(path)?.is_empty() {
+                let mut marker = self.row(path, repos_path, *kind);
+                marker.presence = Presence::NotPresent;
+                db.put_base(&marker, true)?;
+            }
+        }
+        db.execute(
+            rows::FINISH_BASE_DIRECTORY,
+            params![
+                db.wc_id(),
+                row.path.as_str(),
+                self.constants.repos_id,
+                row.repos_path.as_str(),
+                self.constants.revision.number(),
+                row.depth.as_str(),
+                row.changed.rev.map(Revnum::number),
+                row.changed.date,
+                row.changed.author,
+                row.props,
+                row.dav_cache,
+                row.inherited_props,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn write_file(&self, db: &Db, file: &FileNode, text: Option<&Text>) -> Result<Vec<i64>> {
+        if let Some(text) = text.filter(|text| text.new) {
+            db.put_pristine(&text.sha1, &text.md5, text.size)?;
+        }
+        if let Some((repos_id, path)) = &file.lost_lock {
+            db.execute(rows::DELETE_LOCK, params![repos_id, path.as_str()])?;
+        }
+        let mut row = self.row(&file.path, &file.repos_path, NodeKind::File);
+        row.changed = Some(&file.changed);
+        row.props = Some(&file.props);
+        row.dav_cache = file.dav_cache.as_deref();
+        row.inherited_props = file.inherited_props.as_deref();
+        row.checksum = text.map(|text| &text.sha1);
+        match &file.place {
+            Place::New { replace } => {
+                self.put(db, &row, *replace)?;
+                let item = item::file_install(&file.path, self.constants.use_commit_times, true);
+                Ok(vec![db.put_work_item(&item)?])
+            }
+            Place::TakeOver { replace } => {
+                self.put(db, &row, *replace)?;
+                Ok(Vec::new())
+            }
+            Place::Existing(existing) => {
+                row.checksum = row.checksum.or(Some(&existing.text));
+                if !existing.install {
+                    row.recorded = existing.recorded;
+                }
+                db.put_base(&row, true)?;
+                let item = if existing.install {
+                    item::file_install(&file.path, self.constants.use_commit_times, true)
+                } else if existing.sync_flags {
+                    item::sync_file_flags(&file.path)
+                } else {
+                    return Ok(Vec::new());
+                };
+                Ok(vec![db.put_work_item(&item)?])
+            }
+        }
+    }
+
+    /// Writes a new row; a second one of the same name in a drive is refused before anything is
+    /// done on disk.
+    fn put(&self, db: &Db, row: &BaseRow<'_>, replace: bool) -> Result<()> {
+        db.put_base(row, replace).map_err(|error| {
+            if error.code() == ErrorCode::SQLITE_CONSTRAINT {
+                return error.wrap(
+                    ErrorCode::WC_OBSTRUCTED_UPDATE,
+                    format!(
+                        "Failed to add '{}': it is already there",
+                        self.constants.root.join(row.path).display()
+                    ),
+                );
+            }
+            error
+        })
+    }
+
+    fn row<'r>(&self, path: &'r RelPath, repos_path: &'r RelPath, kind: NodeKind) -> BaseRow<'r> {
+        BaseRow::new(
+            path,
+            self.constants.repos_id,
+            repos_path.as_str(),
+            self.constants.revision,
+            Presence::Normal,
+            kind,
+        )
+    }
+
+    /// Starts the disk work of what was recorded.
+    fn start(&mut self, batch: Vec<Entry>, items: Vec<Vec<i64>>) {
+        self.store
+            .recorded(batch.iter().filter_map(|entry| match entry {
+                Entry::File {
+                    text: Some(text), ..
+                } => text.new.then_some(&text.sha1),
+                _ => None,
+            }));
+        for (entry, items) in batch.into_iter().zip(items) {
+            match entry {
+                Entry::Dir(dir) => {
+                    for item in items {
+                        self.in_flight += 1;
+                        let job = Job::MakeDir {
+                            item,
+                            folder: Arc::clone(&dir.folder),
+                        };
+                        dir.parent.when_ready(job, &self.jobs);
+                    }
+                }
+                Entry::File { file, text, bytes } => self.start_file(file, text, bytes, &items),
+                Entry::Delete(_) => match delete::run(&self.constants, self.db, &items) {
+                    Ok(()) => self.done.extend(items.into_iter().map(|item| (item, None))),
+                    Err(error) => self.shared.fail(error),
+                },
+                Entry::DirStart { .. } | Entry::DirDone(_) | Entry::Marker(_) => {}
+            }
+        }
+    }
+
+    fn start_file(
+        &mut self,
+        file: FileNode,
+        text: Option<Text>,
+        bytes: Option<Bytes>,
+        items: &[i64],
+    ) {
+        let freed = bytes.as_ref().map_or(0, Bytes::len);
+        let Some(item) = items.first().copied() else {
+            self.shared.budget.free(freed);
+            self.shared.progress.add_files(1);
+            return;
+        };
+        match (&file.place, text) {
+            (Place::New { .. }, Some(text)) => {
+                self.in_flight += 1;
+                let folder = Arc::clone(&file.folder);
+                let job = Job::Install {
+                    item,
+                    path: file.path,
+                    folder: file.folder,
+                    disk_path: file.disk_path,
+                    sha1: text.sha1,
+                    bytes,
+                    size: text.size,
+                    recipe: file.recipe,
+                };
+                folder.when_ready(job, &self.jobs);
+            }
+            (Place::Existing(existing), text) => {
+                match self.install_existing(&file, existing, text.as_ref(), bytes.as_deref()) {
+                    Ok(recorded) => self.done.push((item, Some((file.path, recorded)))),
+                    Err(error) => self.shared.fail(error),
+                }
+                self.shared.budget.free(freed);
+                self.shared.progress.add_files(1);
+            }
+            _ => self.shared.budget.free(freed),
+        }
+    }
+
+    /// Brings one file that was there into its new state, as `svn` does it: written beside its
+    /// place and moved there.
+    fn install_existing(
+        &self,
+        file: &FileNode,
+        existing: &Existing,
+        text: Option<&Text>,
+        bytes: Option<&[u8]>,
+    ) -> Result<Option<(i64, i64)>> {
+        if !existing.install {
+            install::sync_flags(&file.disk_path, &file.recipe)?;
+            return Ok(None);
+        }
+        let sha1 = text.map_or(existing.text, |text| text.sha1);
+        let pristine = self.store.path(&sha1);
+        let source = bytes.map_or(Source::File(&pristine), Source::Bytes);
+        if !self.is_as_found(file, existing)? {
+            // Changed within the last moment: it stays, and shows as modified.
+            return Ok(None);
+        }
+        install::by_rename(
+            &file.disk_path,
+            source,
+            &file.recipe,
+            &self.constants.tmp,
+            self.shared.settle,
+        )
+    }
+
+    fn is_as_found(&self, file: &FileNode, existing: &Existing) -> Result<bool> {
+        Ok(match (disk::look(&file.disk_path)?, existing.found) {
+            (disk::Found::File { size, mtime, .. }, Some(found)) => (size, mtime) == found,
+            (disk::Found::Symlink, None) | (disk::Found::Nothing, _) => true,
+            _ => false,
+        })
+    }
+}
+
+/// A commit is a step that tests can break.
+fn fault_step() -> Result<()> {
+    sylvan_io::fault::step().map_err(|error| Error::io(&error, "Can't write to the database"))
+}
+
+/// Locks the database; a thread that panicked has left no transaction open.
+pub(super) fn lock<'m, 'a>(db: &'m Mutex<&'a mut Db>) -> MutexGuard<'m, &'a mut Db> {
+    db.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,402 @@
+//! The work queue: what a transaction has promised to do on disk.
+//!
+//! An item is a skel, a list of a word and arguments; paths are below the working copy's root.
+//! Each can be done twice. They are Subversion's own: it finishes ours, and we finish its.
+//!
+//! | item | arguments |
+//! |---|---|
+//! | `file-install` | path, whether it gets the time of its last change, whether size and time are recorded, source (else the pristine text) |
+//! | `file-remove` | path |
+//! | `dir-install` | path |
+//! | `dir-remove` | path, whether all in it too |
+//! | `file-move` | from, to |
+//! | `file-translate` | path whose properties count, from, to |
+//! | `sync-file-flags` | path |
+//! | `file-commit` | path |
+//! | `prej-install` | path |
+//! | `record-fileinfo` | path, time to be set |
+//! | `base-remove` | path, revision that stays as not present, unused |
+//! | `postupgrade` | |
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::params;
+use sylvan_core::skel::Skel;
+use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf, Result};
+use sylvan_io::Cancel;
+
+use crate::db::write as rows;
+use crate::db::{Db, Layer, sqlite_error};
+use crate::disk::{self, Found};
+use crate::install::{self, Recipe, RecipeInfo, Source};
+use crate::{WorkingCopy, modified, pristine};
+
+/// Makes items.
+pub(crate) mod item {
+    use sylvan_core::RelPath;
+    use sylvan_core::skel::Skel;
+
+    fn one(word: &str, path: &RelPath) -> Vec<u8> {
+        Skel::list([Skel::atom(word), Skel::atom(path.as_str())]).to_bytes()
+    }
+
+    /// Writes a working file from its pristine text.
+    pub(crate) fn file_install(path: &RelPath, use_commit_times: bool, record: bool) -> Vec<u8> {
+        Skel::list([
+            Skel::atom("file-install"),
+            Skel::atom(path.as_str()),
+            Skel::number(use_commit_times.into()),
+            Skel::number(record.into()),
+        ])
+        .to_bytes()
+    }
+
+    /// Makes a folder.
+    pub(crate) fn dir_install(path: &RelPath) -> Vec<u8> {
+        one("dir-install", path)
+    }
+
+    /// Removes a file.
+    pub(crate) fn file_remove(path: &RelPath) -> Vec<u8> {
+        one("file-remove", path)
+    }
+
+    /// Removes a folder if it is empty.
+    pub(crate) fn dir_remove(path: &RelPath) -> Vec<u8> {
+        one("dir-remove", path)
+    }
+
+    /// Sets the mode bits of a file.
+    pub(crate) fn sync_file_flags(path: &RelPath) -> Vec<u8> {
+        one("sync-file-flags", path)
+    }
+}
+
+/// How many items are done before their end is recorded.
+const BATCH: usize = 200;
+
+/// Does all that is in the queue.
+///
+/// # Errors
+/// `E155009` with the item and what kept it from being done, which stays in the queue with those
+/// after it; `E200015` when cancelled.
+pub fn run(wc: &WorkingCopy, cancel: &Cancel) -> Result<()> {
+    let runner = Runner { wc, db: wc.db() };
+    let mut done = Vec::new();
+    let mut recorded = Vec::new();
+    let mut last = 0;
+    let outcome = loop {
+        if let Err(error) = cancel.check() {
+            break Err(error);
+        }
+        let next = match runner.next(last) {
+            Ok(Some(next)) => next,
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        };
+        match runner.dispatch(&next.1) {
+            Ok(file) => recorded.extend(file),
+            Err(error) => break Err(failed(wc, &next, error)),
+        }
+        last = next.0;
+        done.push(last);
+        if done.len() >= BATCH
+            && let Err(error) = runner.retire(&mut done, &mut recorded)
+        {
+            break Err(error);
+        }
+    };
+    let retired = runner.retire(&mut done, &mut recorded);
+    outcome.and(retired)
+}
+
+fn failed(wc: &WorkingCopy, (id, work): &(i64, Vec<u8>), error: Error) -> Error {
+    error.wrap(
+        ErrorCode::WC_BAD_ADM_LOG,
+        format!(
+            "Failed to run the WC DB work queue associated with '{}', work item {id} {}",
+            wc.root(),
+            String::from_utf8_lossy(work)
+        ),
+    )
+}
+
+/// A file with its size and modification time.
+pub(crate) type FileInfo = (RelPathBuf, i64, i64);
+
+struct Runner<'a> {
+    wc: &'a WorkingCopy,
+    db: &'a Db,
+}
+
+impl Runner<'_> {
+    fn next(&self, after: i64) -> Result<Option<(i64, Vec<u8>)>> {
+        self.db.row(rows::NEXT_WORK_ITEM, [after], |row| {
+            Ok((
+                row.get(0).map_err(sqlite_error)?,
+                row.get(1).map_err(sqlite_error)?,
+            ))
+        })
+    }
+
+    fn retire(&self, done: &mut Vec<i64>, recorded: &mut Vec<FileInfo>) -> Result<()> {
+        if done.is_empty() {
+            return Ok(());
+        }
+        self.db.write(|| {
+            record_files(self.db, &std::mem::take(recorded))?;
+            self.db.delete_work_items(std::mem::take(done))
+        })
+    }
+
+    fn dispatch(&self, work: &[u8]) -> Result<Option<FileInfo>> {
+        let skel = Skel::parse(work)?;
+        let unknown = || {
+            Error::new(
+                ErrorCode::WC_BAD_ADM_LOG,
+                "Unrecognized work item in the queue",
+            )
+        };
+        let args = Args(skel.elements().ok_or_else(unknown)?);
+        match args.word(0).ok_or_else(unknown)? {
+            "file-install" => self.file_install(&args),
+            "file-remove" => disk::remove_file(&self.local(&args.path(1)?)).map(|()| None),
+            "dir-install" => disk::ensure_dir(&self.local(&args.path(1)?)).map(|()| None),
+            "dir-remove" => self.dir_remove(&args).map(|()| None),
+            "file-move" => self.file_move(&args).map(|()| None),
+            "file-translate" => self.file_translate(&args).map(|()| None),
+            "sync-file-flags" => self.sync_file_flags(&args.path(1)?).map(|()| None),
+            "file-commit" => self.file_commit(&args),
+            "record-fileinfo" => self.record_file_info(&args),
+            "base-remove" => self.base_remove(&args).map(|()| None),
+            "postupgrade" => self.post_upgrade().map(|()| None),
+            "prej-install" => crate::prej::install(self.wc, &args.path(1)?).map(|()| None),
+            _ => Err(unknown()),
+        }
+    }
+
+    fn local(&self, path: &RelPath) -> PathBuf {
+        self.wc.local_path(path).as_path().to_owned()
+    }
+
+    fn tmp(&self) -> PathBuf {
+        self.wc.adm_path("tmp").as_path().to_owned()
+    }
+
+    fn top(&self, path: &RelPath) -> Result<Layer> {
+        let node = self.db.node(path)?;
+        node.and_then(|mut node| (!node.layers.is_empty()).then(|| node.layers.swap_remove(0)))
+            .ok_or_else(|| {
+                Error::new(
+                    ErrorCode::WC_PATH_NOT_FOUND,
+                    format!("The node '{}' was not found.", self.wc.local_path(path)),
+                )
+            })
+    }
+
+    fn recipe(&self, path: &RelPath, use_commit_times: bool) -> Result<(Layer, Recipe)> {
+        let layer = self.top(path)?;
+        let recipe = recipe_of(self.wc, &layer, use_commit_times)?;
+        Ok((layer, recipe))
+    }
+
+    fn file_install(&self, args: &Args<'_>) -> Result<Option<FileInfo>> {
+        let path = args.path(1)?;
+        let record = args.number(3) != 0;
+        let (layer, recipe) = self.recipe(&path, args.number(2) != 0)?;
+        let source = match (args.has(4), layer.sha1()?) {
+            (true, _) => self.local(&args.path(4)?),
+            (false, Some(sha1)) => pristine::path(self.wc, &sha1),
+            (false, None) => {
+                return Err(Error::new(
+                    ErrorCode::WC_CORRUPT_TEXT_BASE,
+                    format!(
+                        "Can't install '{}' from pristine store, because no checksum is recorded \
+                         for this file",
+                        self.wc.local_path(&path)
+                    ),
+                ));
+            }
+        };
+        let recorded = install::by_rename(
+            &self.local(&path),
+            Source::File(&source),
+            &recipe,
+            &self.tmp(),
+            false,
+        )?;
+        Ok(recorded
+            .filter(|_| record)
+            .map(|(size, time)| (path, size, time)))
+    }
+
+    fn dir_remove(&self, args: &Args<'_>) -> Result<()> {
+        let path = self.local(&args.path(1)?);
+        if args.number(2) != 0 {
+            disk::remove_dir_all(&path)
+        } else {
+            disk::remove_empty_dir(&path)
+        }
+    }
+
+    fn file_move(&self, args: &Args<'_>) -> Result<()> {
+        let (from, to) = (self.local(&args.path(1)?), self.local(&args.path(2)?));
+        if disk::look(&from)? == Found::Nothing {
+            return Ok(());
+        }
+        disk::rename(&from, &to)
+    }
+
+    fn file_translate(&self, args: &Args<'_>) -> Result<()> {
+        let (from, to) = (self.local(&args.path(2)?), self.local(&args.path(3)?));
+        let (_, recipe) = self.recipe(&args.path(1)?, false)?;
+        let plain = Recipe {
+            executable: false,
+            read_only: false,
+            ..recipe
+        };
+        install::by_rename(&to, Source::File(&from), &plain, &self.tmp(), false)?;
+        Ok(())
+    }
+
+    fn sync_file_flags(&self, path: &RelPath) -> Result<()> {
+        let (_, recipe) = self.recipe(path, false)?;
+        if recipe.special {
+            return Ok(());
+        }
+        install::sync_flags(&self.local(path), &recipe)
+    }
+
+    /// After a commit: the working file is written anew if translation makes it differ, and its
+    /// size and time are recorded if it is what was committed.
+    fn file_commit(&self, args: &Args<'_>) -> Result<Option<FileInfo>> {
+        let path = args.path(1)?;
+        let (layer, recipe) = self.recipe(&path, false)?;
+        let local = self.local(&path);
+        if !recipe.special
+            && let Some(translation) = &recipe.translation
+            && modified::would_translate(&local, translation)?
+        {
+            install::by_rename(&local, Source::File(&local), &recipe, &self.tmp(), false)?;
+        }
+        if !recipe.special {
+            install::sync_flags(&local, &recipe)?;
+        }
+        if recipe.special || modified::is_modified(self.wc, &path, &layer)? {
+            return Ok(None);
+        }
+        Ok(install::stat(&local)?.map(|(size, time)| (path, size, time)))
+    }
+
+    fn record_file_info(&self, args: &Args<'_>) -> Result<Option<FileInfo>> {
+        let path = args.path(1)?;
+        let local = self.local(&path);
+        if !matches!(disk::look(&local)?, Found::File { .. }) {
+            return Ok(None);
+        }
+        let time = args.number(2);
+        if time != 0 {
+            let file = pristine::open(&local)?;
+            disk::set_time(&file, sylvan_core::Timestamp::from_micros(time), &local)?;
+        }
+        Ok(install::stat(&local)?.map(|(size, time)| (path, size, time)))
+    }
+
+    fn base_remove(&self, args: &Args<'_>) -> Result<()> {
+        let path = args.path(1)?;
+        let keep = if args.has(3) { args.number(2) } else { -1 };
+        let delete = crate::update::Removal {
+            path,
+            keep: sylvan_core::Revnum::new(keep),
+            on_disk: true,
+        };
+        let items = self
+            .db
+            .write(|| crate::update::remove_rows(self.db, &delete))?;
+        // What was added now is done when its turn comes.
+        drop(items);
+        Ok(())
+    }
+
+    fn post_upgrade(&self) -> Result<()> {
+        for name in ["format", "entries"] {
+            let path = self.wc.adm_path(name);
+            let temp = install::temp_name(&self.tmp());
+            std::fs::write(&temp, "12\n").map_err(|error| {
+                Error::io(
+                    &error,
+                    format_args!("Can't write to file '{}'", temp.display()),
+                )
+            })?;
+            disk::rename(&temp, path.as_path())?;
+        }
+        Ok(())
+    }
+}
+
+/// Records size and time of files that are known to be unmodified.
+pub(crate) fn record_files(db: &Db, files: &[FileInfo]) -> Result<()> {
+    db.write(|| {
+        for (path, size, time) in files {
+            db.execute(
+                rows::RECORD_FILE_INFO,
+                params![db.wc_id(), path.as_str(), size, time],
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// Reads how the working file of a layer is made.
+pub(crate) fn recipe_of(wc: &WorkingCopy, layer: &Layer, use_commit_times: bool) -> Result<Recipe> {
+    let props = layer.props()?;
+    let repos = match layer.repos_id {
+        Some(id) => Some(wc.db().repository(id)?),
+        None => None,
+    };
+    let locked = match (layer.repos_id, &layer.repos_path, layer.op_depth) {
+        (Some(id), Some(path), 0) => wc.db().lock(id, path)?.is_some(),
+        // What is not in the repository yet can be written.
+        _ => layer.op_depth > 0,
+    };
+    let nowhere = sylvan_core::Url::parse("file:///")?;
+    Ok(Recipe::new(
+        &props,
+        &RecipeInfo {
+            repos_root: repos.as_ref().map_or(&nowhere, |repos| &repos.root),
+            repos_path: layer.repos_path.as_deref().filter(|_| layer.op_depth == 0),
+            changed: &layer.changed(),
+            locked,
+            use_commit_times,
+            zone: &wc.options().time_zone,
+        },
+    ))
+}
+
+struct Args<'a>(&'a [Skel]);
+
+impl Args<'_> {
+    fn has(&self, at: usize) -> bool {
+        self.0.len() > at
+    }
+
+    fn word(&self, at: usize) -> Option<&str> {
+        self.0.get(at)?.as_str()
+    }
+
+    fn number(&self, at: usize) -> i64 {
+        self.0.get(at).and_then(Skel::as_number).unwrap_or(0)
+    }
+
+    fn path(&self, at: usize) -> Result<RelPathBuf> {
+        let text = self
+            .word(at)
+            .ok_or_else(|| Error::new(ErrorCode::WC_BAD_ADM_LOG, "A work item has no path"))?;
+        RelPathBuf::new(text)
+    }
+}
+
+/// Returns where temporary files of a working copy are made.
+pub(crate) fn tmp_dir(wc: &WorkingCopy) -> PathBuf {
+    Path::new(wc.adm_path("tmp").as_str()).to_owned()
+}
