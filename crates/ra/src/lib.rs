@@ -5,6 +5,8 @@
 //! ([`auth`]), the cancellation flag and counters.
 
 pub mod auth;
+#[doc(hidden)]
+pub mod fuzz;
 mod open;
 mod session;
 mod svn;

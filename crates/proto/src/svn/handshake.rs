@@ -19,16 +19,19 @@ use super::auth::AuthRequest;
 use super::item::{Item, Writer};
 use super::message::{Response, read_words};
 
-/// What clients announce to accept.
-const CLIENT_CAPABILITIES: [&str; 7] = [
+/// What clients announce to accept, besides [`SVNDIFF1`].
+const CLIENT_CAPABILITIES: [&str; 6] = [
     "edit-pipeline",
-    "svndiff1",
     "accepts-svndiff2",
     "absent-entries",
     "depth",
     "mergeinfo",
     "log-revprops",
 ];
+
+/// Announced by clients that want contents compressed with zlib. Without it a server sends them
+/// plain (or with LZ4, if it was told to prefer that).
+const SVNDIFF1: &str = "svndiff1";
 
 /// What is known of a server once it is ready for commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +50,7 @@ pub struct Handshake {
     step: Step,
     url: Url,
     agent: String,
+    compress: bool,
     server: Server,
 }
 
@@ -72,11 +76,14 @@ pub enum Next {
 
 impl Handshake {
     /// Begins one for a session at `url`. `agent` names the program, as `SVN/1.14.0 (…)`.
-    pub fn new(url: Url, agent: impl Into<String>) -> Self {
+    /// `compress` says whether contents are to be compressed with zlib: that is slower than all
+    /// but slow networks.
+    pub fn new(url: Url, agent: impl Into<String>, compress: bool) -> Self {
         Self {
             step: Step::Greeting,
             url,
             agent: agent.into(),
+            compress,
             server: Server::default(),
         }
     }
@@ -138,6 +145,9 @@ impl Handshake {
         for capability in CLIENT_CAPABILITIES {
             out.word(capability);
         }
+        if self.compress {
+            out.word(SVNDIFF1);
+        }
         out.close().string(self.url.as_str()).string(&self.agent);
         out.optional_string(None::<&str>).close();
         out.take()
@@ -183,7 +193,7 @@ mod tests {
 
     fn run(items: &[&str]) -> Result<(Server, Vec<u8>), Error> {
         let url = Url::parse("svn://h/repos/trunk").unwrap();
-        let mut handshake = Handshake::new(url, "SVN/1.14.0");
+        let mut handshake = Handshake::new(url, "SVN/1.14.0", true);
         let mut sent = Vec::new();
         for bytes in items {
             let mut parser = Parser::new();
@@ -220,8 +230,8 @@ mod tests {
         assert!(server.capabilities.contains("depth"));
         assert_eq!(
             String::from_utf8(sent).unwrap(),
-            "( 2 ( edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo \
-             log-revprops ) 19:svn://h/repos/trunk 10:SVN/1.14.0 ( ) ) realm"
+            "( 2 ( edit-pipeline accepts-svndiff2 absent-entries depth mergeinfo log-revprops \
+             svndiff1 ) 19:svn://h/repos/trunk 10:SVN/1.14.0 ( ) ) realm"
         );
     }
 

@@ -88,8 +88,8 @@ impl Connection {
     }
 
     /// Goes through the handshake for a session at `url`.
-    pub(super) fn handshake(&mut self, url: &Url, agent: &str) -> Result<Server> {
-        let mut handshake = Handshake::new(url.clone(), agent);
+    pub(super) fn handshake(&mut self, url: &Url, agent: &str, compress: bool) -> Result<Server> {
+        let mut handshake = Handshake::new(url.clone(), agent, compress);
         loop {
             let next = self.with_item(|item| handshake.handle(item))?;
             handshake = match next {
@@ -227,14 +227,8 @@ impl Connection {
                     let missing = decoder.missing(self.input.len());
                     self.fill(missing).map_err(transport_error)?;
                 }
-                Event::Closed | Event::Aborted => {
-                    message::write_success(&mut self.out, |_| {});
-                    self.flush().map_err(transport_error)?;
-                    return Ok(match event {
-                        Event::Closed => DriveEnd::Closed,
-                        _ => DriveEnd::Aborted,
-                    });
-                }
+                Event::Closed => return Ok(DriveEnd::Closed),
+                Event::Aborted => return Ok(DriveEnd::Aborted),
                 Event::Finished => {
                     return Err(ProtocolError::UnknownCommand(
                         "Command 'finish-replay' invalid outside of replays".to_owned(),
@@ -244,6 +238,15 @@ impl Connection {
                 Event::Failure(error) => return Err(ProtocolError::Other(error).into()),
             }
         }
+    }
+
+    /// Answers the end of a drive, and reads what the server says to it.
+    pub(super) fn end_drive(&mut self) -> Result<()> {
+        message::write_success(&mut self.out, |_| {});
+        self.flush()?;
+        let result = self.response(|_| Ok(()));
+        self.settled();
+        result
     }
 
     fn authenticate(&mut self, request: &AuthRequest) -> Result<()> {

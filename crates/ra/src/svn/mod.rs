@@ -2,6 +2,8 @@
 
 mod connection;
 mod fallback;
+mod fuzz;
+mod script;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -18,54 +20,110 @@ use connection::{Connection, Place};
 use session::SvnSession;
 use transport::{Pipes, Tcp, Transport};
 
+pub use fuzz::session as fuzz_session;
+
 /// The port of `svn://`.
 const PORT: u16 = 3690;
 
+/// Servers that answer faster than this are near enough to send contents plain: compressing takes
+/// a server longer than sending.
+const NEAR: Duration = Duration::from_millis(2);
+
 /// Opens a session.
 pub(crate) fn open(url: &Url, context: &Context) -> Result<Box<dyn Session>> {
-    let opener = Opener {
-        context: context.clone(),
-        agent: format!(
+    let dialer = Dialer(context.clone());
+    let opener = Opener::new(context.clone(), Box::new(dialer));
+    Ok(Box::new(SvnSession::open(url, opener)?))
+}
+
+/// Opens connections; tests have their own.
+trait Dial: Send {
+    /// Connects to the server of a URL.
+    fn dial(&self, url: &Url) -> Result<Dialed>;
+}
+
+/// A fresh connection.
+struct Dialed {
+    transport: Box<dyn Transport>,
+    place: Place,
+    /// Whether what comes first may not be the server's.
+    has_garbage: bool,
+    compress: bool,
+}
+
+/// Makes connections and goes through the handshake; a session may need another one.
+struct Opener {
+    context: Context,
+    agent: String,
+    dial: Box<dyn Dial>,
+}
+
+impl Opener {
+    fn new(context: Context, dial: Box<dyn Dial>) -> Self {
+        let agent = format!(
             "SVN/1.14.2 ({}-{}) Sylvan/{}",
             std::env::consts::ARCH,
             std::env::consts::OS,
             env!("CARGO_PKG_VERSION")
-        ),
-    };
-    Ok(Box::new(SvnSession::open(url, opener)?))
-}
+        );
+        Self {
+            context,
+            agent,
+            dial,
+        }
+    }
 
-/// Makes connections; a session may need another one.
-pub(crate) struct Opener {
-    context: Context,
-    agent: String,
-}
-
-impl Opener {
-    /// Connects, and goes through the handshake.
     fn connect(&self, url: &Url) -> Result<(Connection, Server)> {
-        let authority = Authority::parse(url)?;
-        let patience = patience(&self.context, &authority.host)?;
-        let (transport, place): (Box<dyn Transport>, _) = match url.scheme() {
-            "svn" => {
-                let port = authority.port.unwrap_or(PORT);
-                let tcp = Tcp::connect(&authority.host, port, &self.context.cancel)?;
-                (Box::new(tcp), authority.place("svn", port, false))
-            }
-            scheme => {
-                let arguments = tunnel::command_line(url, &self.context.config)?;
-                let pipes = Pipes::new(Tunnel::start(&arguments)?)?;
-                let port = authority.port.unwrap_or(0);
-                (Box::new(pipes), authority.place(scheme, port, true))
-            }
-        };
-        let is_tunneled = place.is_tunneled;
-        let mut connection = Connection::new(transport, self.context.clone(), place, patience);
-        if is_tunneled {
+        let dialed = self.dial.dial(url)?;
+        let patience = patience(&self.context, &dialed.place.host)?;
+        let context = self.context.clone();
+        let mut connection = Connection::new(dialed.transport, context, dialed.place, patience);
+        if dialed.has_garbage {
             connection.skip_garbage().map_err(explain_tunnel)?;
         }
-        let server = connection.handshake(url, &self.agent)?;
+        let server = connection.handshake(url, &self.agent, dialed.compress)?;
         Ok((connection, server))
+    }
+}
+
+/// Opens TCP connections and tunnels.
+struct Dialer(Context);
+
+impl Dial for Dialer {
+    fn dial(&self, url: &Url) -> Result<Dialed> {
+        let authority = Authority::parse(url)?;
+        match url.scheme() {
+            "svn" => {
+                let port = authority.port.unwrap_or(PORT);
+                let (tcp, latency) = Tcp::connect(&authority.host, port, &self.0.cancel)?;
+                Ok(Dialed {
+                    transport: Box::new(tcp),
+                    place: authority.place("svn", port, false),
+                    has_garbage: false,
+                    compress: compress(&self.0, &authority.host, latency)?,
+                })
+            }
+            scheme => {
+                let arguments = tunnel::command_line(url, &self.0.config)?;
+                let pipes = Pipes::new(Tunnel::start(&arguments)?)?;
+                Ok(Dialed {
+                    transport: Box::new(pipes),
+                    place: authority.place(scheme, authority.port.unwrap_or(0), true),
+                    has_garbage: true,
+                    compress: compress(&self.0, &authority.host, Duration::MAX)?,
+                })
+            }
+        }
+    }
+}
+
+/// Decides whether contents come compressed: the option `svn-compression` of `servers`, ours alone
+/// (`yes`, `no` or `auto`, which is the default and looks at the latency).
+fn compress(context: &Context, host: &str, latency: Duration) -> Result<bool> {
+    match context.config.server_option(host, "svn-compression") {
+        None => Ok(latency >= NEAR),
+        Some(value) if value.eq_ignore_ascii_case("auto") => Ok(latency >= NEAR),
+        Some(_) => context.config.server_bool(host, "svn-compression", true),
     }
 }
 

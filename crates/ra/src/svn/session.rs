@@ -141,8 +141,12 @@ impl SvnSession {
         report: &[ReportEntry],
         editor: &mut dyn Editor,
     ) -> Result<()> {
-        let result = self.try_report(command, report, editor);
+        let mut is_closed = false;
+        let result = self.try_report(command, report, editor, &mut is_closed);
         if let Err(error) = result {
+            if is_closed {
+                return Err(error);
+            }
             return Err(match editor.abort_edit() {
                 Ok(()) => error,
                 Err(other) => error.attach(other),
@@ -156,6 +160,7 @@ impl SvnSession {
         command: &Command<'_>,
         report: &[ReportEntry],
         editor: &mut dyn Editor,
+        is_closed: &mut bool,
     ) -> Result<()> {
         self.move_server()?;
         let root = self.server.root.clone();
@@ -180,14 +185,11 @@ impl SvnSession {
             connection.auth_request()?;
             match connection.drive(root.as_ref(), editor) {
                 Ok(DriveEnd::Closed) => {
-                    connection.response(|_| Ok(()))?;
-                    connection.settled();
-                    Ok(())
+                    *is_closed = true;
+                    connection.end_drive()
                 }
                 Ok(DriveEnd::Aborted) => {
-                    let failed = connection.response(|_| Ok(()));
-                    connection.settled();
-                    failed?;
+                    connection.end_drive()?;
                     Err(Error::from_code(ErrorCode::RA_SVN_EDIT_ABORTED))
                 }
                 Err(DriveError::Editor(error)) => Err(error),

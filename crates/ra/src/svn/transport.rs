@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Write as _};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -29,15 +29,21 @@ pub(super) trait Transport: Send {
 pub(super) struct Tcp(TcpStream);
 
 impl Tcp {
-    /// Connects to the first of the host's addresses that answers.
-    pub(super) fn connect(host: &str, port: u16, cancel: &Cancel) -> Result<Self> {
+    /// Connects to the first of the host's addresses that answers, and tells how soon it did.
+    pub(super) fn connect(host: &str, port: u16, cancel: &Cancel) -> Result<(Self, Duration)> {
         let addresses = (host, port)
             .to_socket_addrs()
             .map_err(|error| unknown_host(&error, host))?;
         let mut last = io::Error::from_raw_os_error(rustix::io::Errno::ADDRNOTAVAIL.raw_os_error());
         for address in addresses {
+            let begin = Instant::now();
             match connect(address, cancel)? {
-                Ok(stream) => return Self::prepare(stream).map_err(|e| cannot_connect(&e, host)),
+                Ok(stream) => {
+                    let latency = begin.elapsed();
+                    let tcp =
+                        Self::prepare(stream).map_err(|error| cannot_connect(&error, host))?;
+                    return Ok((tcp, latency));
+                }
                 Err(error) => last = error,
             }
         }
