@@ -5,14 +5,16 @@ use sylvan_core::{Error, ErrorCode, Result};
 /// Reads `text` and calls `add(section, option, value)` for each option, in order.
 ///
 /// An option begins in the first column and goes up to `=` or `:`, whichever is first; lines after
-/// it that begin with a blank continue its value. Empty lines end a value.
+/// it that begin with a blank continue its value. Empty lines end a value. In errors, lines are
+/// numbered as Subversion does it: section headers do not count.
 pub(super) fn parse(text: &[u8], add: &mut dyn FnMut(&str, &str, &str)) -> Result<()> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = String::from_utf8_lossy(text);
     let mut lines = text.split('\n').map(Line::new).enumerate().peekable();
     let mut section = String::new();
+    let mut headers = 0;
     while let Some((at, line)) = lines.next() {
-        let number = at + 1;
+        let number = at + 1 - headers;
         let bad =
             |what: &str| Error::new(ErrorCode::MALFORMED_FILE, format!("line {number}: {what}"));
         match line.first {
@@ -24,6 +26,7 @@ pub(super) fn parse(text: &[u8], add: &mut dyn FnMut(&str, &str, &str)) -> Resul
                 let (name, _) = line.text[1..]
                     .split_once(']')
                     .ok_or_else(|| bad("Section header must end with ']'"))?;
+                headers += 1;
                 name.clone_into(&mut section);
             }
             Some('#') if line.is_indented => {

@@ -47,14 +47,14 @@ fn dialect() {
 fn errors_name_the_line() {
     for (text, message) in [
         ("a=b", "line 1: Section header expected"),
-        ("[s]\n\n =b", "line 3: Option expected"),
-        ("[s]\nab", "line 2: Option must end with ':' or '='"),
+        ("[s]\n\n =b", "line 2: Option expected"),
+        ("[s]\nab", "line 1: Option must end with ':' or '='"),
         ("[s", "line 1: Section header must end with ']'"),
         (
             " [s]",
             "line 1: Section header must start in the first column",
         ),
-        ("[s]\n #", "line 2: Comment must start in the first column"),
+        ("[s]\n #", "line 1: Comment must start in the first column"),
     ] {
         let error = ConfigFile::default().parse(text.as_bytes()).unwrap_err();
         assert_eq!(error.code(), ErrorCode::MALFORMED_FILE);

@@ -1,6 +1,10 @@
 //! Versioned and revision properties: their names and kinds.
 
+mod value;
+
 use std::collections::BTreeMap;
+
+pub use value::{canonical_value, check_kind, check_mime_type};
 
 pub use crate::skel::{props_from_skel as from_skel, props_to_skel as to_skel};
 
