@@ -199,7 +199,7 @@ fn external_row(row: &Row<'_>) -> Result<ExternalRow> {
         },
         repos_id: integer(row, 4)?.unwrap_or_default(),
         repos_path: path(row, 5)?.unwrap_or_default(),
-        revision: revision(6)?,
-        peg: revision(7)?,
+        peg: revision(6)?,
+        revision: revision(7)?,
     })
 }
