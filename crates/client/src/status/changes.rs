@@ -34,12 +34,6 @@ impl Change {
             Self::Modified => "modified",
         }
     }
-
-    fn update(&mut self, other: Self) {
-        if other != Self::None {
-            *self = other;
-        }
-    }
 }
 
 /// How the repository's node differs from BASE.
@@ -92,7 +86,8 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    fn note(&mut self, path: &RelPath, status: RepoStatus) {
+    /// Notes what the drive says of a path; what it says nothing of stays as it was.
+    fn note(&mut self, path: &RelPath, said: Said) {
         let noted = self
             .nodes
             .entry(WalkKey::from(path))
@@ -101,16 +96,19 @@ impl Changes {
                 status: RepoStatus::default(),
                 added: false,
             });
-        let mut node = status.node;
-        if node == Change::Added {
-            noted.added = true;
-            if noted.status.node == Change::Deleted {
-                node = Change::Replaced;
+        let status = &mut noted.status;
+        match said.node {
+            Change::Added => {
+                noted.added = true;
+                status.node = match status.node {
+                    Change::Deleted => Change::Replaced,
+                    _ => Change::Added,
+                };
             }
+            node => status.node = node,
         }
-        noted.status.node.update(node);
-        noted.status.text.update(status.text);
-        noted.status.props.update(status.props);
+        status.text = said.text.unwrap_or(status.text);
+        status.props = said.props.unwrap_or(status.props);
     }
 
     fn is_replaced(&self, path: &RelPath) -> bool {
@@ -118,6 +116,14 @@ impl Changes {
             .get(&WalkKey::from(path))
             .is_some_and(|noted| matches!(noted.status.node, Change::Deleted | Change::Replaced))
     }
+}
+
+/// What one call of the drive says of a node.
+#[derive(Clone, Copy)]
+struct Said {
+    node: Change,
+    text: Option<Change>,
+    props: Option<Change>,
 }
 
 /// Notes what the drive says; nothing is kept of contents.
@@ -139,6 +145,9 @@ struct Folder {
     added: bool,
     entries_changed: bool,
     props_changed: bool,
+    /// Whether the drive says which revision changed it last. Then what it has lost marks it no
+    /// longer (so it is in Subversion).
+    is_dated: bool,
 }
 
 struct File {
@@ -188,6 +197,7 @@ impl Noter {
             added,
             entries_changed: false,
             props_changed: false,
+            is_dated: false,
         };
         self.folders.insert(dir, folder);
         Ok(())
@@ -240,6 +250,7 @@ impl Editor for Noter {
             added: false,
             entries_changed: false,
             props_changed: false,
+            is_dated: false,
         };
         self.folders.insert(root, folder);
         Ok(())
@@ -252,15 +263,20 @@ impl Editor for Noter {
         // The anchor itself is not marked by what it has lost.
         let marked = (folder.parent.is_some() && !has_target).then(|| folder.path.clone());
         if told {
-            self.changes.note(path, RepoStatus::DELETED);
+            let said = Said {
+                node: Change::Deleted,
+                text: None,
+                props: None,
+            };
+            self.changes.note(path, said);
         }
         if let Some(folder) = marked {
-            let status = RepoStatus {
+            let said = Said {
                 node: Change::Modified,
-                text: Change::Modified,
-                props: Change::None,
+                text: Some(Change::Modified),
+                props: None,
             };
-            self.changes.note(&folder, status);
+            self.changes.note(&folder, said);
         }
         Ok(())
     }
@@ -285,33 +301,35 @@ impl Editor for Noter {
         self.enter(path, parent, dir, false)
     }
 
-    fn change_dir_prop(&mut self, dir: Token, name: &str, _value: Option<&[u8]>) -> Result<()> {
-        self.folder(dir)?.props_changed |= is_regular(name);
+    fn change_dir_prop(&mut self, dir: Token, name: &str, value: Option<&[u8]>) -> Result<()> {
+        let folder = self.folder(dir)?;
+        folder.props_changed |= is_regular(name);
+        folder.is_dated |= name == "svn:entry:committed-rev" && value.is_some();
         Ok(())
     }
 
     fn close_directory(&mut self, dir: Token) -> Result<()> {
         let folder = self.folders.remove(&dir).ok_or_else(unknown_token)?;
         let changed = folder.entries_changed || folder.props_changed;
-        let status = if folder.added {
-            RepoStatus {
+        let said = if folder.added {
+            Said {
                 node: Change::Added,
-                text: Change::None,
-                props: change(folder.props_changed, Change::Added),
+                text: Some(Change::None),
+                props: Some(change(folder.props_changed, Change::Added)),
             }
         } else {
-            RepoStatus {
+            Said {
                 node: change(changed, Change::Modified),
-                text: change(folder.entries_changed, Change::Modified),
-                props: change(folder.props_changed, Change::Modified),
+                text: Some(change(folder.entries_changed, Change::Modified)),
+                props: Some(change(folder.props_changed, Change::Modified)),
             }
         };
         let told_above = match folder.parent {
             Some(parent) => self.folder(parent)?.depth.is_some(),
             None => true,
         };
-        if told_above && (folder.added || changed) {
-            self.changes.note(&folder.path, status);
+        if told_above && (folder.added || changed || folder.is_dated) {
+            self.changes.note(&folder.path, said);
         }
         if folder.depth.is_some() {
             let replaced = folder.parent.is_some() && self.changes.is_replaced(&folder.path);
@@ -370,17 +388,17 @@ impl Editor for Noter {
         if !file.told || !(file.added || changed) {
             return Ok(());
         }
-        let node = if file.added {
-            Change::Added
-        } else {
-            Change::Modified
+        let some = |changed: bool| changed.then_some(Change::Modified);
+        let said = Said {
+            node: if file.added {
+                Change::Added
+            } else {
+                Change::Modified
+            },
+            text: some(file.text_changed),
+            props: some(file.props_changed),
         };
-        let status = RepoStatus {
-            node,
-            text: change(file.text_changed, Change::Modified),
-            props: change(file.props_changed, Change::Modified),
-        };
-        self.changes.note(&file.path, status);
+        self.changes.note(&file.path, said);
         Ok(())
     }
 

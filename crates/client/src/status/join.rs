@@ -18,8 +18,6 @@ pub(super) struct Join<'a> {
     options: &'a Options,
     /// The anchor, in the working copy.
     anchor: &'a RelPath,
-    /// The only child asked for; empty if it is all.
-    name: &'a str,
     /// Where folders of the drive are in the repository, as far as they are in the working copy.
     places: BTreeMap<WalkKey, RelPathBuf>,
     /// Local folders whose place another folder has taken.
@@ -44,7 +42,6 @@ impl<'a> Join<'a> {
             locks,
             options,
             anchor: anchor.node.path(),
-            name: &anchor.name,
             places,
             replaced: HashSet::new(),
         })
@@ -107,8 +104,7 @@ impl<'a> Join<'a> {
     }
 
     fn addition(&self, noted: &Noted, teller: &mut Teller<'_>) -> Result<()> {
-        let wanted = self.name.is_empty() || noted.path.as_str() == self.name;
-        if !noted.added || !wanted {
+        if !noted.added {
             return Ok(());
         }
         let mut repos = noted.status;

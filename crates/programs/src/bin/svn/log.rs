@@ -27,6 +27,16 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let arguments = targets::read_or_current(env, inv, &context)?;
     let ranges = ranges(inv)?;
     let (target, paths) = split_targets(&arguments, &context.clock)?;
+    let mut printer = Printer {
+        zone: &context.clock.zone,
+        search: Search::new(&inv.search),
+        quiet: inv.quiet,
+        merged_via: Vec::new(),
+    };
+    let out = &mut env.out;
+    if inv.xml && !inv.incremental {
+        xml_parts::begin(out, "log")?;
+    }
     let options = log::Options {
         ranges,
         limit: inv.limit.unwrap_or(0),
@@ -35,17 +45,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         merged: inv.use_merge_history,
         revprops: wanted_revprops(inv)?,
     };
-    let mut printer = Printer {
-        zone: &context.clock.zone,
-        search: Search::new(&inv.search),
-        quiet: inv.quiet,
-        merged_via: Vec::new(),
-    };
-    let out = &mut env.out;
     if inv.xml {
-        if !inv.incremental {
-            xml_parts::begin(out, "log")?;
-        }
         log::log(&context, &target, &paths, &options, &mut |entry| {
             context.cancel.check()?;
             printer.xml(out, entry)
