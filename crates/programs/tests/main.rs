@@ -4,6 +4,7 @@ mod arguments;
 mod help;
 mod output;
 mod svnversion;
+mod tour;
 
 /// The `svn` under test.
 const SVN: &str = env!("CARGO_BIN_EXE_svn");
