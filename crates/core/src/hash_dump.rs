@@ -34,6 +34,10 @@ pub fn read(data: &[u8]) -> Result<Props> {
     let mut rest = data;
     let mut props = Props::new();
     loop {
+        if rest == b"END" {
+            // Subversion takes it without a newline too.
+            return Ok(props);
+        }
         let line = line(&mut rest).ok_or_else(|| malformed(" missing terminator"))?;
         if line == b"END" {
             return Ok(props);
@@ -89,7 +93,7 @@ mod tests {
     fn refuses_malformed_data() {
         for (text, message) in [
             ("", "Serialized hash missing terminator"),
-            ("END", "Serialized hash missing terminator"),
+            ("EN", "Serialized hash missing terminator"),
             ("K 1\na\nV 1\nb\n", "Serialized hash missing terminator"),
             ("X\n", "Serialized hash malformed"),
             ("K x\n", "Serialized hash malformed key length"),
@@ -112,6 +116,11 @@ mod tests {
             let error = read(text.as_bytes()).unwrap_err();
             assert_eq!(error.to_string(), format!("E200002: {message}"), "{text}");
         }
+    }
+
+    #[test]
+    fn last_newline_may_be_missing() {
+        assert_eq!(read(b"K 1\na\nV 0\n\nEND").unwrap()["a"], b"");
     }
 
     proptest! {

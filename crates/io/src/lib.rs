@@ -3,7 +3,7 @@
 //! - [`Cancel`], the flag that a signal sets and every loop polls; [`Progress`], counters that a
 //!   program may draw.
 //! - [`config`], Subversion's configuration files; [`auth_store`], its stored credentials.
-//! - [`file`], steps on files and folders, counted by [`fault`]; [`fs_type`], what they are on.
+//! - [`mod@file`], steps on files and folders, counted by [`fault`]; [`fs_type`], what they are on.
 //! - [`time_zone`], the user's.
 
 pub mod auth_store;

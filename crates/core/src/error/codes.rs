@@ -9,7 +9,7 @@ macro_rules! error_codes {
     ($($name:ident = $number:literal, $text:literal;)*) => {
         impl ErrorCode {
             $(
-                #[doc = concat!("`E", stringify!($number), "`: ", $text, ".")]
+                #[doc = concat!("`E", stringify!($number), "`: `", $text, "`.")]
                 pub const $name: Self = Self($number);
             )*
 
