@@ -26,13 +26,14 @@ impl Url {
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let authority = canonical_authority(&scheme, authority);
         let mut url = format!("{scheme}://{authority}");
-        for component in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
-            url.push('/');
-            push_canonical_component(&mut url, component);
-        }
-        let decoded = uri_decode(&url[scheme.len() + 3 + authority.len()..]);
-        if decoded.contains(&0) || String::from_utf8(decoded).is_err() {
+        // An escaped slash or dot is one as well.
+        let decoded = String::from_utf8(uri_decode(path)).map_err(|_| bad())?;
+        if decoded.contains('\0') {
             return Err(bad());
+        }
+        for component in decoded.split('/').filter(|name| !matches!(*name, "" | ".")) {
+            url.push('/');
+            url.push_str(&uri_encode(component));
         }
         if url.ends_with("//") && authority.is_empty() && !path.is_empty() {
             url.push('/'); // file:/// is the root folder
@@ -202,27 +203,6 @@ fn escape_at(bytes: &[u8], at: usize) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok()
 }
 
-fn push_canonical_component(url: &mut String, component: &str) {
-    let bytes = component.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        match escape_at(bytes, at) {
-            Some(b'/') => {
-                url.push_str("%2F");
-                at += 3;
-            }
-            Some(byte) => {
-                push_escaped(url, byte);
-                at += 3;
-            }
-            None => {
-                push_escaped(url, bytes[at]);
-                at += 1;
-            }
-        }
-    }
-}
-
 fn push_escaped(escaped: &mut String, byte: u8) {
     if byte.is_ascii_alphanumeric() || b"!$&'()*+,-./:=@_~".contains(&byte) {
         escaped.push(char::from(byte));
@@ -270,7 +250,8 @@ mod tests {
             ("http://h/%c3%a9?", "http://h/%C3%A9%3F"),
             ("file:///", "file:///"),
             ("file:///a/", "file:///a"),
-            ("http://h/a%2Fb", "http://h/a%2Fb"),
+            ("http://h/a%2Fb", "http://h/a/b"),
+            ("http://h/a/%2E/b%2f", "http://h/a/b"),
         ] {
             assert_eq!(Url::parse(typed).unwrap().as_str(), canonical, "{typed}");
             assert_eq!(Url::parse(canonical).unwrap().as_str(), canonical);
