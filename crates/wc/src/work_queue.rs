@@ -307,7 +307,7 @@ impl Runner<'_> {
         let keep = if args.has(3) { args.number(2) } else { -1 };
         let delete = crate::update::Removal {
             path,
-            keep: sylvan_core::Revnum::new(keep),
+            keep: sylvan_core::Revnum::new(keep).map(|rev| (crate::db::Presence::NotPresent, rev)),
             on_disk: true,
         };
         let items = self

@@ -46,6 +46,8 @@ statements!("write.sql":
     WC_LOCK_ROWS,
     DELETE_GONE_BELOW,
     SELECT_RECORDED_BELOW,
+    SET_BASE_DEPTH,
+    DELETE_WORKING,
 );
 
 /// When and by whom a node was changed last.

@@ -159,3 +159,12 @@ WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3
   AND kind = 'file' AND presence = 'normal'
   AND op_depth = (SELECT MAX(op_depth) FROM nodes w
                   WHERE w.wc_id = ?1 AND w.local_relpath = n.local_relpath)
+
+-- name: SET_BASE_DEPTH
+UPDATE nodes SET depth = ?3
+WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0 AND kind = 'dir'
+
+-- name: DELETE_WORKING
+DELETE FROM nodes
+WHERE wc_id = ?1 AND op_depth > 0
+  AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))

@@ -7,12 +7,12 @@ use sylvan_core::{
 use sylvan_delta::Editor;
 use sylvan_io::{Cancel, Progress};
 
-use crate::WorkingCopy;
 use crate::base::{self, below};
-use crate::db::{Db, corrupt, sqlite_error, statements};
+use crate::db::{Db, Presence, corrupt, sqlite_error, statements};
 use crate::lock::WcLock;
 use crate::notify::NotifyFn;
 use crate::update::{InheritedProps, Outcome};
+use crate::{WorkingCopy, modified, update, work_queue};
 
 statements!("external.sql":
     SELECT_FOLDER_PROPERTIES,
@@ -135,8 +135,35 @@ pub(crate) fn repository_id(db: &Db, root: &Url, uuid: &str) -> Result<i64> {
 /// # Errors
 /// Those of the database and the file system; `E155017` kin if it is no external.
 pub fn remove(wc: &mut WorkingCopy, path: &RelPath, cancel: &Cancel) -> Result<()> {
-    let _ = (wc, path, cancel);
-    todo!()
+    let node = wc.db().node(path)?;
+    let base = node.as_ref().and_then(crate::db::Node::base);
+    let changed = match base {
+        Some(base) if base.file_external => modified::is_modified(wc, path, base)?,
+        _ => false,
+    };
+    let items = wc.db().write(|| {
+        forget(wc, path)?;
+        let Some(base) = base.filter(|base| base.file_external) else {
+            return Ok(Vec::new());
+        };
+        // As Subversion does, a row says that the folder is without it, until the next update.
+        let folder = path.parent().unwrap_or(RelPath::ROOT);
+        let folder = base::node(wc, folder)?;
+        update::remove_rows(
+            wc.db(),
+            &update::Removal {
+                path: path.to_owned(),
+                keep: folder
+                    .and(base.revision)
+                    .map(|_| (Presence::NotPresent, Revnum::ZERO)),
+                on_disk: !changed,
+            },
+        )
+    })?;
+    if items.is_empty() {
+        return Ok(());
+    }
+    work_queue::run(wc, cancel)
 }
 
 /// What is needed to bring a file external.
@@ -166,8 +193,7 @@ pub fn update_file(
     notify: &mut NotifyFn<'_>,
     drive: impl FnOnce(&mut dyn Editor) -> Result<()>,
 ) -> Result<Outcome> {
-    let _ = (wc, lock, file, cancel, progress, notify, drive);
-    todo!()
+    update::run_file_external(wc, lock, file, cancel, progress, notify, drive)
 }
 
 /// A folder that defines externals.

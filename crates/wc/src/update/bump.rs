@@ -178,3 +178,32 @@ fn bump_node(
     }
     Ok(())
 }
+
+/// Gives one node its new place and revision.
+pub(super) fn one(
+    db: &Db,
+    path: &RelPath,
+    repos_id: i64,
+    repos_path: &RelPath,
+    rev: Revnum,
+    inherited: &BTreeMap<RelPathBuf, Vec<u8>>,
+) -> Result<()> {
+    let Some(node) = db.node(path)? else {
+        return Ok(());
+    };
+    let bump = Bump {
+        anchor: path,
+        target: path,
+        target_is_child: false,
+        root_opened: true,
+        target_deleted: false,
+        depth: Depth::Empty,
+        repos_id,
+        repos_path: Some(repos_path),
+        rev,
+        skipped: &BTreeSet::new(),
+        inherited,
+        all_new: false,
+    };
+    bump_node(db, &bump, &node, Some(repos_path.to_owned()), Depth::Empty)
+}

@@ -17,8 +17,8 @@ use crate::work_queue::item;
 #[derive(Debug)]
 pub(crate) struct Removal {
     pub path: RelPathBuf,
-    /// A not-present row that stays, at this revision.
-    pub keep: Option<Revnum>,
+    /// A row that stays to say that the node is not there, of this presence and revision.
+    pub keep: Option<(Presence, Revnum)>,
     /// Whether there is something on disk.
     pub on_disk: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) fn remove_rows(db: &Db, removal: &Removal) -> Result<Vec<i64>> {
     db.execute(rows::DELETE_ACTUAL_BELOW, params![db.wc_id(), low, high])?;
     db.execute(rows::DELETE_BASE_BELOW, params![db.wc_id(), low, high])?;
     db.execute(rows::DELETE_BASE, params![db.wc_id(), path.as_str()])?;
-    if let Some(rev) = removal.keep {
+    if let Some((presence, rev)) = removal.keep {
         let repos_id = base
             .repos_id
             .ok_or_else(|| corrupt("A BASE node has no repository"))?;
@@ -65,7 +65,7 @@ pub(crate) fn remove_rows(db: &Db, removal: &Removal) -> Result<Vec<i64>> {
             repos_id,
             repos_path.as_str(),
             rev,
-            Presence::NotPresent,
+            presence,
             base.kind,
         );
         db.put_base(&row, true)?;

@@ -69,7 +69,7 @@ pub struct UpdateEditor<'s, 'e, 'a> {
     finished: bool,
 }
 
-type PropChanges = Vec<(String, Option<Vec<u8>>)>;
+pub(super) type PropChanges = Vec<(String, Option<Vec<u8>>)>;
 
 struct Dir {
     path: RelPathBuf,
@@ -562,7 +562,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         let switched = dir.old_repos_path.as_ref().is_some_and(|old| {
             old.child(path.basename()).ok().as_ref() != base.repos_path.as_ref()
         });
-        let keep = (target || there && switched).then_some(rev);
+        let keep = (target || there && switched).then_some((Presence::NotPresent, rev));
         if keep.is_some() && !target {
             self.skipped.insert(path.to_owned());
         }
@@ -1441,7 +1441,7 @@ fn skipped_file(path: &RelPath, dir: Token) -> OpenFile {
 }
 
 /// Returns properties after changes; `all` says that those not mentioned are gone.
-fn patched(base: &Props, changes: &PropChanges, all: bool) -> Props {
+pub(super) fn patched(base: &Props, changes: &PropChanges, all: bool) -> Props {
     let mut props = if all { Props::new() } else { base.clone() };
     for (name, value) in changes {
         if PropKind::of(name) != PropKind::Regular {
@@ -1476,7 +1476,7 @@ fn has_magic(changes: &PropChanges) -> bool {
 }
 
 /// Returns what an HTTP server wants to be kept, as a skel.
-fn dav_cache(changes: &PropChanges) -> Option<Vec<u8>> {
+pub(super) fn dav_cache(changes: &PropChanges) -> Option<Vec<u8>> {
     let props: Props = changes
         .iter()
         .filter(|(name, _)| PropKind::of(name) == PropKind::Wc)
@@ -1485,12 +1485,12 @@ fn dav_cache(changes: &PropChanges) -> Option<Vec<u8>> {
     (!props.is_empty()).then(|| skel::props_to_skel(&props))
 }
 
-fn inherited_skel(inherited: &super::InheritedProps) -> Vec<u8> {
+pub(super) fn inherited_skel(inherited: &super::InheritedProps) -> Vec<u8> {
     skel::inherited_props_to_skel(inherited.iter().map(|(path, props)| (path.as_str(), props)))
 }
 
 /// Takes revision, date and author of the last change from entry properties.
-fn accumulate_changed(changed: &mut Changed, changes: &PropChanges) -> Result<()> {
+pub(super) fn accumulate_changed(changed: &mut Changed, changes: &PropChanges) -> Result<()> {
     for (name, value) in changes {
         let Some(value) = value else {
             continue;
@@ -1526,7 +1526,7 @@ fn refuse_copy(copy_from: Option<&CopyFrom>) -> Result<()> {
     }
 }
 
-fn out_of_order() -> Error {
+pub(super) fn out_of_order() -> Error {
     Error::new(
         ErrorCode::INCORRECT_PARAMS,
         "The server's description of the tree is out of order",

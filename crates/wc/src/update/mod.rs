@@ -5,6 +5,7 @@ mod bump;
 mod delete;
 mod editor;
 mod entry;
+mod file_external;
 mod local;
 mod pipeline;
 mod record;
@@ -30,6 +31,7 @@ use crate::pristine::Store;
 pub(crate) use delete::{Removal, remove_rows};
 use editor::Fixed;
 pub use editor::UpdateEditor;
+pub(crate) use file_external::run as run_file_external;
 use pipeline::Env;
 use shared::Shared;
 

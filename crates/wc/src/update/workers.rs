@@ -308,7 +308,7 @@ enum Held {
 }
 
 impl Sink {
-    fn new(keep: usize) -> Self {
+    pub(super) fn new(keep: usize) -> Self {
         Self {
             keep,
             memory: Vec::new(),
@@ -319,7 +319,7 @@ impl Sink {
         }
     }
 
-    fn write(&mut self, piece: &[u8], store: &Store) -> Result<()> {
+    pub(super) fn write(&mut self, piece: &[u8], store: &Store) -> Result<()> {
         self.sha1.update(piece);
         self.md5.update(piece);
         self.size += piece.len() as u64;
@@ -337,6 +337,20 @@ impl Sink {
         Ok(())
     }
 
+    /// Puts the text into the store, where nobody else writes.
+    pub(super) fn put(self, store: &Store, db: &Db) -> Result<Text> {
+        let (text, held) = self.finish();
+        let known = || Ok(db.pristine_md5(&text.sha1)?.is_some());
+        if store.claim(&text.sha1, known)? == Claim::Present {
+            return Ok(text);
+        }
+        match held {
+            Held::Memory(bytes) => store.write(&text.sha1, &bytes)?,
+            Held::Temp(temp) => store.install_temp(temp, &text.sha1)?,
+        }
+        Ok(Text { new: true, ..text })
+    }
+
     fn finish(self) -> (Text, Held) {
         let text = Text {
             sha1: Sha1(self.sha1.finalize().into()),
@@ -352,7 +366,7 @@ impl Sink {
     }
 }
 
-fn checksum_mismatch(path: &Path, expected: Md5, actual: Md5) -> Error {
+pub(super) fn checksum_mismatch(path: &Path, expected: Md5, actual: Md5) -> Error {
     Error::new(
         ErrorCode::CHECKSUM_MISMATCH,
         format!(
