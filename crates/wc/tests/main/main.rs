@@ -1,4 +1,4 @@
-//! Tests of working copies that Debian's svn made.
+//! Tests of working copies, most beside those that Debian's svn made.
 
 mod database;
 mod flat_xml;
@@ -6,3 +6,4 @@ mod info;
 mod oracle;
 mod scenes;
 mod status;
+mod update;

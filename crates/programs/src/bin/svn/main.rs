@@ -34,6 +34,7 @@ use std::process::ExitCode;
 use sylvan_cmdline::table::Program;
 use sylvan_cmdline::{error, signal};
 use sylvan_core::{Error, ErrorCode, Result};
+use sylvan_io::fault;
 
 use crate::env::{Env, Exit};
 use crate::invocation::Invocation;
@@ -113,6 +114,9 @@ fn start(env: &mut Env, words: Vec<OsString>) -> Result<Exit> {
         }
     };
     inv.settle()?;
+    if let Some(plan) = std::env::var_os(fault::VARIABLE) {
+        fault::arm(&plan.to_string_lossy())?;
+    }
     let run = run_of(inv.command.name).unwrap_or(not_yet);
     if !["help", "--version"].contains(&inv.command.name) {
         signal::catch(&env.cancel);
