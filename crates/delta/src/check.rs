@@ -1,7 +1,7 @@
 use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
-use sylvan_core::{Md5, RelPath, RelPathBuf, Result, Revnum};
+use sylvan_core::{Md5, RelPath, RelPathBuf, Result, Revnum, Sha1};
 
 use crate::{CopyFrom, Editor, TextFormat, Token};
 
@@ -239,6 +239,16 @@ impl<E: Editor> Editor for CheckingEditor<E> {
         *state = File::Text;
         let result = self.inner.apply_text(file, base, format);
         self.note(result)
+    }
+
+    fn known_text(&mut self, file: Token, text: &Sha1) -> Result<bool> {
+        assert_eq!(*self.file(file), File::NoText, "a file has one text");
+        let result = self.inner.known_text(file, text);
+        let known = self.note(result)?;
+        if known {
+            *self.file(file) = File::TextEnded;
+        }
+        Ok(known)
     }
 
     fn text_chunk(&mut self, file: Token, chunk: Bytes) -> Result<()> {

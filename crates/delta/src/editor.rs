@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use sylvan_core::{Md5, RelPath, RelPathBuf, Result, Revnum};
+use sylvan_core::{Md5, RelPath, RelPathBuf, Result, Revnum, Sha1};
 
 /// Names an open folder or file of one drive. The driver chooses the numbers; none is used twice
 /// in a drive.
@@ -110,6 +110,13 @@ pub trait Editor: Send {
 
     /// Ends a file's content.
     fn text_end(&mut self, file: Token) -> Result<()>;
+
+    /// Asks whether the receiver has the content with this digest. If it says so, it has taken that
+    /// as the file's new content, and the driver sends none. Asked instead of `apply_text`, and
+    /// only by drivers for which sending contents costs a request each.
+    fn known_text(&mut self, _file: Token, _text: &Sha1) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Sets (`Some`) or deletes (`None`) a property of an open file.
     fn change_file_prop(&mut self, file: Token, name: &str, value: Option<&[u8]>) -> Result<()>;

@@ -7,10 +7,11 @@
 pub mod auth;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod http;
 mod open;
 mod session;
 mod svn;
 pub mod tunnel;
 
-pub use open::{Context, open};
+pub use open::{Context, open, open_following};
 pub use session::*;

@@ -54,15 +54,15 @@ impl From<XmlError> for Error {
     fn from(error: XmlError) -> Self {
         let code = match error {
             XmlError::UnexpectedRoot(_) => ErrorCode::XML_UNEXPECTED_ELEMENT,
-            XmlError::MissingAttribute(..) => {
-                return Self::new(ErrorCode::XML_ATTRIB_NOT_FOUND, error.to_string());
+            XmlError::MissingAttribute(..) => ErrorCode::XML_ATTRIB_NOT_FOUND,
+            _ => {
+                return Self::new(ErrorCode::XML_MALFORMED, error.to_string()).wrap(
+                    ErrorCode::RA_DAV_MALFORMED_DATA,
+                    "The XML response contains invalid XML",
+                );
             }
-            _ => ErrorCode::XML_MALFORMED,
         };
-        Self::new(code, error.to_string()).wrap(
-            ErrorCode::RA_DAV_MALFORMED_DATA,
-            "The XML response contains invalid XML",
-        )
+        Self::new(code, error.to_string())
     }
 }
 

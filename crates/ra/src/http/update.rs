@@ -1,0 +1,590 @@
+//! Update, switch and status: the report, and the contents it does not bring.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+use std::time::Duration;
+
+use bytes::Bytes;
+use sylvan_core::{Depth, Error, ErrorCode, RelPathBuf, Result, Url};
+use sylvan_delta::{Editor, ReportEntry, TextFormat};
+use sylvan_proto::dav::{
+    self, BulkUpdates, DELTA_BASE_HEADER, Fetch, Requests, SVNDIFF_TYPE, UpdateParams,
+    UpdateReport, request,
+};
+
+use super::client::{Answered, Client, Slot, Stamp};
+use super::failure::{self, of_connection};
+use super::nodes::{self, append, href_path, request_path};
+use super::session::HttpSession;
+use super::settings::Compression;
+use super::wire::{Head, Request};
+use crate::UpdateOptions;
+
+/// What is driven.
+pub(super) struct Drive<'a> {
+    pub(super) options: &'a UpdateOptions,
+    pub(super) destination: Option<&'a Url>,
+    pub(super) text_deltas: bool,
+    pub(super) report: &'a [ReportEntry],
+}
+
+/// Networks that answer faster are taken for fast: less compression serves them better.
+const LOW_LATENCY: Duration = Duration::from_millis(5);
+
+impl Drive<'_> {
+    /// Sends the report and drives the editor, without ending the edit.
+    pub(super) fn run(&self, session: &mut HttpSession, editor: &mut dyn Editor) -> Result<()> {
+        let HttpSession {
+            client,
+            slot,
+            url,
+            repository,
+            latency,
+            ..
+        } = session;
+        let target = repository.report_resource(client, slot, url)?;
+        let root = repository.root(client, slot, url)?;
+        let send_all = self.wants_bulk(client, repository);
+        let body = request::update(
+            &request::Update {
+                send_all,
+                source: request_path(url),
+                destination: self.destination,
+                rev: self.options.rev,
+                target: &self.options.target,
+                depth: self.options.depth,
+                send_copyfrom_args: self.options.send_copyfrom_args,
+                ignore_ancestry: self.options.ignore_ancestry,
+                text_deltas: self.text_deltas,
+            },
+            self.report,
+            |url| Ok(format!("/{}", below_root(url, &root)?.as_str())),
+        )?;
+        let accept = accept_svndiff(client.settings.compression, *latency);
+        let mut request = Request::new("REPORT", &target)
+            .header("Accept-Encoding", accept)
+            .body(&body);
+        for capability in dav::CLIENT_CAPABILITIES {
+            request = request.header("DAV", capability);
+        }
+        let head = client.send(slot, &request)?;
+        client.expect(slot, &head, &request, 200)?;
+
+        let params = UpdateParams {
+            text_deltas: self.text_deltas,
+            root: below_root(url, &root)?,
+            switched: self.switched(&root)?,
+        };
+        let rev_root_stub = repository.options.rev_root_stub.clone();
+        let pool = Pool {
+            client,
+            accept_delta: accept,
+            rev_root_stub: rev_root_stub.filter(|_| repository.is_v2()),
+            editor: Mutex::new(editor),
+            queue: Mutex::new(Queue::default()),
+            changed: Condvar::new(),
+            stop: Arc::new(AtomicBool::new(false)),
+            workers: AtomicUsize::new(0),
+        };
+        let result = std::thread::scope(|scope| {
+            let result = pool.receive(scope, slot, &head, params);
+            if result.is_err() {
+                pool.stop();
+            }
+            pool.close();
+            if client.settings.max_connections > 2 {
+                pool.work(slot);
+            }
+            result
+        });
+        // What failed in a worker came first; the rest follows from it.
+        match lock(&pool.queue).failed.take() {
+            Some(error) => Err(error),
+            None => result,
+        }
+    }
+
+    /// Decides whether contents come inside the report.
+    fn wants_bulk(&self, client: &Client, repository: &nodes::Repository) -> bool {
+        if !self.text_deltas {
+            return false;
+        }
+        let options = &repository.options;
+        match (client.settings.bulk_updates, options.bulk_updates) {
+            (Some(wanted), _) => wanted,
+            (None, Some(BulkUpdates::Off)) => false,
+            (None, Some(BulkUpdates::Prefer)) => true,
+            (None, Some(BulkUpdates::On)) => self.is_checkout() || !repository.is_v2(),
+            // Servers before 1.8 do not say, and have properties fetched one by one without.
+            (None, None) => !options.has("inline-props") || self.is_checkout(),
+        }
+    }
+
+    /// Tells whether nothing is there yet.
+    fn is_checkout(&self) -> bool {
+        matches!(
+            self.report,
+            [ReportEntry::SetPath {
+                start_empty: true,
+                depth: Depth::Infinity,
+                ..
+            }]
+        )
+    }
+
+    /// Returns which paths of the report come from elsewhere.
+    fn switched(&self, root: &Url) -> Result<BTreeMap<RelPathBuf, RelPathBuf>> {
+        let mut switched = BTreeMap::new();
+        for entry in self.report {
+            let ReportEntry::LinkPath { path, url, .. } = entry else {
+                continue;
+            };
+            let from = below_root(url, root)?;
+            if path.is_root() && !self.options.target.is_empty() {
+                let target = RelPathBuf::root().child(&self.options.target)?;
+                switched.insert(target, from.clone());
+            }
+            switched.insert(path.clone(), from);
+        }
+        Ok(switched)
+    }
+}
+
+fn below_root(url: &Url, root: &Url) -> Result<RelPathBuf> {
+    url.strip_prefix(root).ok_or_else(|| {
+        Error::new(
+            ErrorCode::RA_ILLEGAL_URL,
+            format!("URL '{url}' is not a child of the session's repository root URL '{root}'"),
+        )
+    })
+}
+
+/// Returns the `Accept-Encoding` for deltas: fast networks get the fast compression.
+fn accept_svndiff(compression: Compression, latency: Duration) -> &'static str {
+    match compression {
+        Compression::Off => "svndiff",
+        Compression::Auto if latency < LOW_LATENCY => {
+            "gzip,svndiff2;q=0.9,svndiff1;q=0.8,svndiff;q=0.7"
+        }
+        _ => "gzip,svndiff1;q=0.9,svndiff2;q=0.8,svndiff;q=0.7",
+    }
+}
+
+/// Files wait in the queue until there are so many; then the report is not read on.
+const MOST_QUEUED: usize = 256;
+
+/// Requests under way on one connection.
+const PIPELINE: usize = 8;
+
+/// So many files in the queue for each worker are worth another.
+const FILES_PER_WORKER: usize = 8;
+
+/// Content is handed to the editor in pieces of this size.
+const CHUNK: usize = 128 << 10;
+
+/// A request is sent again so often when connections close.
+const MOST_RETRIES: u32 = 5;
+
+/// The connections that fetch contents, and the editor that they share with the report.
+struct Pool<'a> {
+    client: &'a Client,
+    accept_delta: &'static str,
+    rev_root_stub: Option<String>,
+    editor: Mutex<&'a mut dyn Editor>,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    /// Set when something failed, so that nobody waits for the rest.
+    stop: Arc<AtomicBool>,
+    workers: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Queue {
+    files: VecDeque<Fetch>,
+    /// No more files will come.
+    closed: bool,
+    failed: Option<Error>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Pool<'a> {
+    /// Reads the report; files to fetch go to the queue.
+    fn receive<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        slot: &mut Slot,
+        head: &Head,
+        params: UpdateParams,
+    ) -> Result<()> {
+        let mut report = UpdateReport::new(params);
+        let mut asked = Asked {
+            client: self.client,
+            slot: Slot::None,
+            files: Vec::new(),
+        };
+        self.client.read(slot, head, &mut |piece| {
+            report.push(piece, &mut **lock(&self.editor), &mut asked)?;
+            for file in asked.files.drain(..) {
+                self.submit(scope, file)?;
+            }
+            Ok(())
+        })?;
+        report.finish()
+    }
+
+    /// Puts a file into the queue, unless the editor has its content already; waits while the queue
+    /// is full.
+    fn submit<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        mut file: Fetch,
+    ) -> Result<()> {
+        if let Some(sha1) = file.sha1.filter(|_| file.text) {
+            let mut editor = lock(&self.editor);
+            if editor.known_text(file.file, &sha1)? {
+                file.text = false;
+                if !file.props {
+                    return file.close(&mut **editor);
+                }
+            }
+        }
+        let mut queue = lock(&self.queue);
+        while queue.files.len() >= MOST_QUEUED && queue.failed.is_none() {
+            self.client.context.cancel.check()?;
+            let waited = self.changed.wait_timeout(queue, Duration::from_millis(250));
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if queue.failed.is_some() {
+            return Err(of_connection(failure::CLOSED));
+        }
+        queue.files.push_back(file);
+        let queued = queue.files.len();
+        drop(queue);
+        self.changed.notify_all();
+        let workers = self.workers.load(Ordering::Relaxed);
+        let most = self.client.settings.max_connections - 1;
+        if workers < most && queued > workers * FILES_PER_WORKER {
+            self.workers.fetch_add(1, Ordering::Relaxed);
+            scope.spawn(|| self.work(&mut Slot::None));
+        }
+        Ok(())
+    }
+
+    /// Says that no more files will come.
+    fn close(&self) {
+        lock(&self.queue).closed = true;
+        self.changed.notify_all();
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        lock(&self.queue).files.clear();
+        self.changed.notify_all();
+    }
+
+    fn fail(&self, error: Error) {
+        lock(&self.queue).failed.get_or_insert(error);
+        self.stop();
+    }
+
+    /// Takes a file from the queue; `None` if there is none now, or with `wait` none any more.
+    fn take(&self, wait: bool) -> Option<Fetch> {
+        let mut queue = lock(&self.queue);
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(file) = queue.files.pop_front() {
+                drop(queue);
+                self.changed.notify_all();
+                return Some(file);
+            }
+            if !wait || queue.closed {
+                return None;
+            }
+            queue = self
+                .changed
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Fetches files until there are none any more.
+    fn work(&self, slot: &mut Slot) {
+        if let Err(error) = self.fetch_all(slot) {
+            *slot = None;
+            self.fail(error);
+        }
+    }
+
+    fn fetch_all(&self, slot: &mut Slot) -> Result<()> {
+        let mut window: VecDeque<Part> = VecDeque::new();
+        let mut retries = 0;
+        loop {
+            if slot.as_ref().is_some_and(|conn| !conn.is_reusable()) {
+                *slot = None;
+            }
+            if slot.is_none() {
+                // What was under way on a lost connection is sent again.
+                window.iter_mut().for_each(|part| part.sent = None);
+            }
+            while window.len() < PIPELINE {
+                match self.take(window.is_empty()) {
+                    Some(file) => window.extend(parts_of(file)),
+                    None => break,
+                }
+            }
+            if window.is_empty() {
+                return Ok(());
+            }
+            if self.round(slot, &mut window)? {
+                retries = 0;
+            } else {
+                *slot = None;
+                retries += 1;
+            }
+            if retries > MOST_RETRIES {
+                return Err(of_connection(failure::CLOSED));
+            }
+        }
+    }
+
+    /// Sends what has not been sent, and receives the first answer. False if the connection turned
+    /// out to be gone, or credentials were asked for, before the answer began.
+    fn round(&self, slot: &mut Slot, window: &mut VecDeque<Part>) -> Result<bool> {
+        let fresh = slot.is_none();
+        let conn = match slot {
+            Some(conn) => conn,
+            None => {
+                let mut conn = self.client.connect()?;
+                conn.stop_on(Arc::clone(&self.stop));
+                slot.insert(conn)
+            }
+        };
+        let mut bytes = Vec::new();
+        for part in window.iter_mut().filter(|part| part.sent.is_none()) {
+            part.sent = Some(self.write(part, &mut bytes));
+        }
+        let Some(part) = window.front() else {
+            return Ok(true);
+        };
+        let stamp = part.sent.unwrap_or_default();
+        let received = conn
+            .send(&bytes)
+            .and_then(|()| conn.read_head(part.method()));
+        let head = match received {
+            Ok(head) => head,
+            Err(error) if failure::is_closed(&error) && !fresh => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        if self.client.answered(&head, stamp, conn)? == Answered::Again {
+            return Ok(false);
+        }
+        let keep = head.keep_alive;
+        let Some(part) = window.pop_front() else {
+            return Ok(true);
+        };
+        self.deliver(slot, &head, part)?;
+        if !keep {
+            *slot = None;
+        }
+        Ok(true)
+    }
+
+    /// Appends the bytes of a request.
+    fn write(&self, part: &Part, out: &mut Vec<u8>) -> Stamp {
+        let url = href_path(&part.file.url);
+        if part.what == What::Props {
+            let body = request::propfind(request::Find::All);
+            let request = Request::new("PROPFIND", url)
+                .header("Depth", "0")
+                .body(&body);
+            return self.client.write(&request, out);
+        }
+        let mut request = Request::new("GET", url);
+        let base = self.delta_base(&part.file);
+        if let Some(base) = &base {
+            request = request
+                .header(DELTA_BASE_HEADER, base)
+                .header("Accept-Encoding", self.accept_delta);
+        } else if let Some(gzip) = self.client.accept_gzip() {
+            request = request.header("Accept-Encoding", gzip);
+        }
+        self.client.write(&request, out)
+    }
+
+    fn delta_base(&self, file: &Fetch) -> Option<String> {
+        let base = file.delta_base.as_ref()?;
+        let stub = self.rev_root_stub.as_ref()?;
+        Some(append(&format!("{stub}/{}", base.rev), &base.path))
+    }
+
+    /// Gives an answer to the editor.
+    fn deliver(&self, slot: &mut Slot, head: &Head, part: Part) -> Result<()> {
+        let url = href_path(&part.file.url);
+        let request = Request::new(part.method(), url);
+        match part.what {
+            What::Props => {
+                self.client.expect(slot, head, &request, 207)?;
+                self.deliver_props(slot, head, &part)
+            }
+            What::Text => {
+                self.client.expect(slot, head, &request, 200)?;
+                self.deliver_text(slot, head, &part)
+            }
+        }
+    }
+
+    fn deliver_props(&self, slot: &mut Slot, head: &Head, part: &Part) -> Result<()> {
+        let mut props = Vec::new();
+        let answer = dav::Multistatus::new(|response| {
+            props.extend(changes(&response));
+            Ok(())
+        });
+        self.client.parse(slot, head, answer)?;
+        let mut editor = lock(&self.editor);
+        for (name, value) in &props {
+            editor.change_file_prop(part.file.file, name, Some(value))?;
+        }
+        if part.close {
+            part.file.close(&mut **editor)?;
+        }
+        Ok(())
+    }
+
+    fn deliver_text(&self, slot: &mut Slot, head: &Head, part: &Part) -> Result<()> {
+        let format = self.text_format(head, &part.file)?;
+        let base = match format {
+            TextFormat::Svndiff => part.file.base_md5,
+            TextFormat::Fulltext => None,
+        };
+        let file = part.file.file;
+        let mut begun = false;
+        let mut gathered = Vec::new();
+        self.client.read(slot, head, &mut |piece| {
+            gathered.extend_from_slice(piece);
+            if gathered.len() < CHUNK {
+                return Ok(());
+            }
+            let chunk = Bytes::from(std::mem::take(&mut gathered));
+            let mut editor = lock(&self.editor);
+            if !std::mem::replace(&mut begun, true) {
+                editor.apply_text(file, base, format)?;
+            }
+            editor.text_chunk(file, chunk)
+        })?;
+        let mut editor = lock(&self.editor);
+        if !begun {
+            editor.apply_text(file, base, format)?;
+        }
+        if !gathered.is_empty() {
+            editor.text_chunk(file, Bytes::from(gathered))?;
+        }
+        editor.text_end(file)?;
+        if part.close {
+            part.file.close(&mut **editor)?;
+        }
+        Ok(())
+    }
+
+    /// Says what an answer to a `GET` is, and that it is against the base that we named.
+    fn text_format(&self, head: &Head, file: &Fetch) -> Result<TextFormat> {
+        let is_svndiff = head
+            .get("content-type")
+            .is_some_and(|kind| kind.eq_ignore_ascii_case(SVNDIFF_TYPE));
+        if !is_svndiff {
+            return Ok(TextFormat::Fulltext);
+        }
+        match head.get(DELTA_BASE_HEADER) {
+            Some(base) if self.delta_base(file).as_deref() != Some(base) => Err(Error::new(
+                ErrorCode::RA_DAV_REQUEST_FAILED,
+                format!("GET request returned unexpected delta base: {base}"),
+            )),
+            _ => Ok(TextFormat::Svndiff),
+        }
+    }
+}
+
+/// One request for a file.
+struct Part {
+    file: Fetch,
+    what: What,
+    /// Whether the file is closed after it.
+    close: bool,
+    /// With which credentials it was sent on the present connection.
+    sent: Option<Stamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Props,
+    Text,
+}
+
+impl Part {
+    const fn new(file: Fetch, what: What, close: bool) -> Self {
+        Self {
+            file,
+            what,
+            close,
+            sent: None,
+        }
+    }
+
+    const fn method(&self) -> &'static str {
+        match self.what {
+            What::Props => "PROPFIND",
+            What::Text => "GET",
+        }
+    }
+}
+
+fn parts_of(file: Fetch) -> Vec<Part> {
+    match (file.props, file.text) {
+        (true, true) => vec![
+            Part::new(file.clone(), What::Props, false),
+            Part::new(file, What::Text, true),
+        ],
+        (true, false) => vec![Part::new(file, What::Props, true)],
+        _ => vec![Part::new(file, What::Text, true)],
+    }
+}
+
+/// Returns the property changes that a resource's properties are.
+fn changes(response: &dav::Response) -> Vec<(String, Vec<u8>)> {
+    response
+        .props
+        .iter()
+        .filter_map(|prop| {
+            let name = dav::svn_prop_name(&prop.ns, &prop.name)?;
+            (name != dav::VERSION_URL_PROP).then(|| (name, prop.value.clone()))
+        })
+        .collect()
+}
+
+/// Takes what a piece of the report asks for.
+struct Asked<'a> {
+    client: &'a Client,
+    /// A connection beside the one that the report comes over.
+    slot: Slot,
+    files: Vec<Fetch>,
+}
+
+impl Requests for Asked<'_> {
+    fn fetch(&mut self, fetch: Fetch) -> Result<()> {
+        self.files.push(fetch);
+        Ok(())
+    }
+
+    fn dir_props(&mut self, url: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        let find = request::Find::All;
+        let path = href_path(url);
+        let response = nodes::propfind_one(self.client, &mut self.slot, path, None, find)?;
+        Ok(changes(&response))
+    }
+}
