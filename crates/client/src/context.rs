@@ -107,6 +107,18 @@ impl DerefMut for PooledSession<'_> {
 }
 
 impl Context {
+    /// Returns how many threads work on files below `path`.
+    pub(crate) fn workers(&self, path: &Dirent) -> Result<usize> {
+        if let Some(workers) = self.wc.workers {
+            return Ok(workers.get());
+        }
+        let mut existing = self.absolute(path);
+        while !existing.as_path().is_dir() && existing.dirname() != existing {
+            existing = existing.dirname();
+        }
+        Ok(sylvan_io::fs_type(existing.as_path()).workers())
+    }
+
     /// Opens a session at `url`, or where a server says that the repository moved to; returns the
     /// URL where it is open.
     ///

@@ -39,6 +39,12 @@ pub(crate) fn is_wc_root(path: &Dirent) -> Result<bool> {
         || kind(&path.join(ADM_DIR).join("entries"))? == NodeKind::File)
 }
 
+/// Makes a folder where nothing is.
+pub(crate) fn make_dir(path: &Dirent) -> Result<()> {
+    fs::create_dir(path.as_path())
+        .map_err(|error| Error::io(&error, format_args!("Can't create directory '{path}'")))
+}
+
 /// Makes a folder with the folders above it that are missing; an existing one is fine.
 pub(crate) fn make_dir_recursively(path: &Dirent) -> Result<()> {
     match fs::create_dir(path.as_path()) {

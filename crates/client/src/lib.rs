@@ -10,6 +10,7 @@ pub mod checkout;
 pub mod cleanup;
 mod context;
 mod disk;
+pub mod export;
 pub mod externals;
 pub mod info;
 pub mod list;

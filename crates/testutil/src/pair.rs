@@ -124,7 +124,16 @@ impl Pair {
         let theirs = wc_rows(&self.theirs().join(path));
         let ours = wc_rows(&self.ours().join(path));
         for (table, rows) in &theirs {
-            assert_eq!(rows, &ours[table], "rows of {table} in {path}");
+            let only = |some: &[String], others: &[String]| {
+                let found = some.iter().filter(|row| !others.contains(row));
+                found.cloned().collect::<Vec<_>>().join("\n")
+            };
+            assert!(
+                rows == &ours[table],
+                "{table} in {path}\nonly theirs:\n{}\nonly ours:\n{}",
+                only(rows, &ours[table]),
+                only(&ours[table], rows)
+            );
         }
     }
 
@@ -175,7 +184,7 @@ impl Run {
     }
 
     /// Requires success without a word on standard error.
-    #[must_use]
+    #[allow(clippy::must_use_candidate, reason = "it asserts")]
     pub fn success(self) -> Self {
         assert_eq!(
             (self.code, self.stderr.as_str()),

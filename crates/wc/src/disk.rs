@@ -12,7 +12,7 @@ use sylvan_io::fault::step;
 
 /// Whether a file that is created may stand where one stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Create {
+pub enum Create {
     /// It must be new.
     New,
     /// It is known that nothing is there, or what is there may be overwritten.

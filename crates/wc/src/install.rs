@@ -11,14 +11,15 @@ use sylvan_core::translate::{KeywordInfo, Translation, special};
 use sylvan_core::{Error, ErrorCode, Props, RelPath, Result, TimeZone, Timestamp, Url};
 
 use crate::db::write::Changed;
-use crate::disk::{self, Create};
+use crate::disk;
+pub use crate::disk::Create;
 
 /// The most bytes of a special file: a symlink's target and the word before it.
 const MAX_SPECIAL: u64 = 64 * 1024;
 
 /// How a working file is made of its pristine text.
 #[derive(Debug)]
-pub(crate) struct Recipe {
+pub struct Recipe {
     /// `svn:special`: a symlink.
     pub special: bool,
     /// `svn:executable`.
@@ -80,7 +81,7 @@ pub(crate) struct RecipeInfo<'a> {
 
 /// Where the text comes from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source<'a> {
+pub enum Source<'a> {
     /// Memory.
     Bytes(&'a [u8]),
     /// A file, mostly in the pristine store.
@@ -89,7 +90,7 @@ pub(crate) enum Source<'a> {
 
 /// What became of a new working file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Installed {
+pub enum Installed {
     /// It is there; its size and modification time, which symlinks do not have.
     Done(Option<(i64, i64)>),
     /// Something else is in its place, which was left alone.
@@ -99,7 +100,7 @@ pub(crate) enum Installed {
 /// Writes a working file in place, where nothing is expected to be.
 ///
 /// After an error a part of the file may be there.
-pub(crate) fn in_place(
+pub fn in_place(
     path: &Path,
     source: Source<'_>,
     recipe: &Recipe,
@@ -123,7 +124,7 @@ pub(crate) fn in_place(
 }
 
 /// Writes a working file beside its place and moves it there, over what is there.
-pub(crate) fn by_rename(
+pub fn by_rename(
     path: &Path,
     source: Source<'_>,
     recipe: &Recipe,
@@ -184,7 +185,7 @@ fn create_temp(tmp: &Path, mode: u32) -> Result<(PathBuf, File)> {
 }
 
 /// Returns a name in the folder for temporary files that this process has not used.
-pub(crate) fn temp_name(tmp: &Path) -> PathBuf {
+pub fn temp_name(tmp: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     tmp.join(format!("sylvan-{}-f{number}", std::process::id()))

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use sylvan_core::{Error, Result, Sha1};
+use sylvan_core::{Error, RelPath, Result, Sha1};
 
 use crate::WorkingCopy;
+use crate::db::Layer;
 use crate::disk::{self, Create};
 
 /// The mode of pristine files, less the umask.
@@ -36,6 +37,19 @@ fn path_in(dir: &Path, sha1: &Sha1) -> PathBuf {
 pub(crate) fn open(path: &Path) -> Result<File> {
     File::open(path)
         .map_err(|error| Error::io(&error, format_args!("Can't open file '{}'", path.display())))
+}
+
+/// Opens the pristine text of a file as its highest layer has it; `None` for a plain addition.
+///
+/// # Errors
+/// Those of the database; an operating system's error if the text is missing.
+pub fn open_text(wc: &WorkingCopy, node: &RelPath) -> Result<Option<File>> {
+    let layers = wc.db().layers(node)?;
+    let found = layers.iter().find(|layer| layer.checksum.is_some());
+    match found.map(Layer::sha1).transpose()?.flatten() {
+        Some(sha1) => open(&path(wc, &sha1)).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// The store as one operation writes to it, from many threads.

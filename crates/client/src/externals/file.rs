@@ -35,7 +35,7 @@ pub(super) fn bring<'s>(
     let inherited = inherited.collect();
     let parent = found.url.parent().unwrap_or_else(|| repos_root.clone());
     session.move_to(&parent)?;
-    let report = report(context, wc, &wanted.path, notify)?;
+    let report = report(context, wc, &wanted.path)?;
     let options = sylvan_ra::UpdateOptions {
         rev: Some(found.rev),
         target: wanted.path.basename().to_owned(),
@@ -76,12 +76,7 @@ pub(super) fn bring<'s>(
 }
 
 /// Says to the server what is there of the file, and makes a missing one again.
-fn report(
-    context: &Context,
-    wc: &mut WorkingCopy,
-    path: &RelPath,
-    notify: &mut NotifyFn<'_>,
-) -> Result<Vec<ReportEntry>> {
+fn report(context: &Context, wc: &WorkingCopy, path: &RelPath) -> Result<Vec<ReportEntry>> {
     let root = RelPathBuf::root();
     let at = |rev| ReportEntry::SetPath {
         path: RelPathBuf::root(),
@@ -96,7 +91,7 @@ fn report(
             ReportEntry::DeletePath { path: root },
         ]);
     };
-    let _ = (context, notify);
+    external::restore(wc, path, &context.cancel)?;
     Ok(vec![
         at(base.rev),
         ReportEntry::LinkPath {

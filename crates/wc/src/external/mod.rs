@@ -12,7 +12,7 @@ use crate::db::{Db, Presence, corrupt, sqlite_error, statements};
 use crate::lock::WcLock;
 use crate::notify::NotifyFn;
 use crate::update::{InheritedProps, Outcome};
-use crate::{WorkingCopy, modified, update, work_queue};
+use crate::{WorkingCopy, disk, modified, update, work_queue};
 
 statements!("external.sql":
     SELECT_FOLDER_PROPERTIES,
@@ -194,6 +194,22 @@ pub fn update_file(
     drive: impl FnOnce(&mut dyn Editor) -> Result<()>,
 ) -> Result<Outcome> {
     update::run_file_external(wc, lock, file, cancel, progress, notify, drive)
+}
+
+/// Makes the working file of a file external again if it is missing.
+///
+/// # Errors
+/// Those of the database and the file system.
+pub fn restore(wc: &WorkingCopy, path: &RelPath, cancel: &Cancel) -> Result<()> {
+    let found = disk::look(wc.local_path(path).as_path())?;
+    let is_external = base::node(wc, path)?.is_some_and(|base| base.is_file_external);
+    if found != disk::Found::Nothing || !is_external {
+        return Ok(());
+    }
+    let times = wc.options().use_commit_times;
+    let work = work_queue::item::file_install(path, times, true);
+    wc.db().put_work_item(&work)?;
+    work_queue::run(wc, cancel)
 }
 
 /// A folder that defines externals.
