@@ -13,6 +13,7 @@ mod disk;
 pub mod export;
 pub mod externals;
 pub mod info;
+pub mod layout;
 pub mod list;
 pub mod location;
 pub mod log;

@@ -4,7 +4,7 @@
 //!
 //! Where Subversion's own output differs from run to run, its parts are sorted before they are
 //! compared: attributes of an XML tag, changelists, properties in conflict, and the order of
-//! `status --show-updates`.
+//! `status --show-updates` and of `info --x-viewspec`.
 //!
 //! `tour/scenes.sh` makes the scenes, `tour/commands.txt` has the commands.
 
@@ -200,6 +200,8 @@ fn normal(stop: &Stop, stdout: &str) -> String {
             (true, false) => sort_from(&text, "<changelist\n"),
             _ => text,
         }
+    } else if has("--x-viewspec") {
+        sort_lines(stdout)
     } else if is_status && with_updates {
         let text = sort_from(stdout, "\n--- Changelist ");
         sort_lines(&text)

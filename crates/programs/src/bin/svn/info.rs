@@ -1,6 +1,7 @@
 //! `svn info`.
 
 mod item;
+mod viewspec;
 
 use std::fmt::{Display, Write as _};
 
@@ -24,13 +25,11 @@ use item::ItemPrinter;
 
 pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let context = env.client(inv)?;
-    if inv.viewspec.is_some() {
-        return Err(Error::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            "Option '--x-viewspec' is not implemented yet",
-        ));
-    }
     let arguments = targets::read_or_current(env, inv, &context)?;
+    if let Some(format) = &inv.viewspec {
+        viewspec::print(&mut env.out, &context, format, &arguments)?;
+        return Ok(Exit::Success);
+    }
     check_options(inv, arguments.len())?;
     let printer: &mut dyn Print = match (&inv.show_item, inv.xml) {
         (_, true) => &mut Xml,
