@@ -419,3 +419,107 @@ impl Editor for Noter {
 fn is_regular(name: &str) -> bool {
     PropKind::of(name) == PropKind::Regular
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> &RelPath {
+        RelPath::new(text).unwrap()
+    }
+
+    fn noted(changes: &Changes) -> Vec<String> {
+        changes
+            .nodes
+            .values()
+            .map(|noted| {
+                let RepoStatus { node, text, props } = noted.status;
+                let words = [node, text, props].map(Change::as_str).join(" ");
+                format!("{}: {words}", noted.path)
+            })
+            .collect()
+    }
+
+    /// Opens the root and the folder `a` in it, lets `drive` go on in `a`, and closes both.
+    fn noted_in_a(
+        depth: Option<Depth>,
+        drive: impl FnOnce(&mut Noter, Token) -> Result<()>,
+    ) -> Vec<String> {
+        let mut noter = Noter::new(false, depth);
+        let (root, a) = (Token(0), Token(1));
+        noter.open_root(None, root).unwrap();
+        noter.open_directory(path("a"), root, None, a).unwrap();
+        drive(&mut noter, a).unwrap();
+        noter.close_directory(a).unwrap();
+        noter.close_directory(root).unwrap();
+        noted(&noter.into_changes())
+    }
+
+    #[test]
+    fn a_deletion_marks_its_folder_unless_the_folder_is_dated() {
+        let lost = noted_in_a(None, |noter, a| noter.delete_entry(path("a/x"), None, a));
+        assert_eq!(
+            lost,
+            ["a: modified modified none", "a/x: deleted none none"]
+        );
+        let dated = noted_in_a(None, |noter, a| {
+            noter.delete_entry(path("a/x"), None, a)?;
+            noter.change_dir_prop(a, "svn:entry:committed-rev", Some(b"7"))
+        });
+        assert_eq!(dated, ["a: none none none", "a/x: deleted none none"]);
+    }
+
+    #[test]
+    fn delete_and_add_is_a_replacement() {
+        let noted = noted_in_a(None, |noter, a| {
+            noter.delete_entry(path("a/x"), None, a)?;
+            noter.add_file(path("a/x"), a, None, Token(2))?;
+            noter.apply_text(Token(2), None, TextFormat::Fulltext)?;
+            noter.text_end(Token(2))?;
+            noter.close_file(Token(2), None)
+        });
+        assert_eq!(
+            noted,
+            ["a: modified modified none", "a/x: replaced modified none"]
+        );
+    }
+
+    #[test]
+    fn a_file_without_changes_is_not_noted() {
+        let noted = noted_in_a(None, |noter, a| {
+            noter.open_file(path("a/x"), a, None, Token(2))?;
+            noter.change_file_prop(Token(2), "svn:entry:committed-rev", Some(b"7"))?;
+            noter.close_file(Token(2), None)?;
+            noter.open_file(path("a/y"), a, None, Token(3))?;
+            noter.change_file_prop(Token(3), "p", None)?;
+            noter.close_file(Token(3), None)
+        });
+        assert_eq!(noted, ["a/y: modified none modified"]);
+    }
+
+    #[test]
+    fn depth_limits_what_is_noted() {
+        let add = |noter: &mut Noter, a: Token| {
+            noter.add_directory(path("a/d"), a, None, Token(2))?;
+            noter.add_file(path("a/d/x"), Token(2), None, Token(3))?;
+            noter.close_file(Token(3), None)?;
+            noter.close_directory(Token(2))
+        };
+        let everything = [
+            "a: modified modified none",
+            "a/d: added none none",
+            "a/d/x: added none none",
+        ];
+        assert_eq!(noted_in_a(Some(Depth::Infinity), add), everything);
+        assert_eq!(noted_in_a(Some(Depth::Immediates), add), everything[..2]);
+        assert_eq!(noted_in_a(Some(Depth::Files), add), everything[..1]);
+    }
+
+    #[test]
+    fn unknown_tokens_are_errors() {
+        let mut noter = Noter::new(false, None);
+        assert!(noter.close_directory(Token(9)).is_err());
+        assert!(noter.close_file(Token(9), None).is_err());
+        assert!(noter.add_file(path("x"), Token(9), None, Token(1)).is_err());
+    }
+}
