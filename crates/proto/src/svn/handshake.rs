@@ -19,19 +19,18 @@ use super::auth::AuthRequest;
 use super::item::{Item, Writer};
 use super::message::{Response, read_words};
 
-/// What clients announce to accept, besides [`SVNDIFF1`].
-const CLIENT_CAPABILITIES: [&str; 6] = [
+/// What clients announce to accept, besides [`COMPRESSED`].
+const CLIENT_CAPABILITIES: [&str; 5] = [
     "edit-pipeline",
-    "accepts-svndiff2",
     "absent-entries",
     "depth",
     "mergeinfo",
     "log-revprops",
 ];
 
-/// Announced by clients that want contents compressed with zlib. Without it a server sends them
-/// plain (or with LZ4, if it was told to prefer that).
-const SVNDIFF1: &str = "svndiff1";
+/// Announced by clients that want contents compressed: with zlib, or with LZ4 by servers since
+/// 1.10, which then prefer that.
+const COMPRESSED: [&str; 2] = ["svndiff1", "accepts-svndiff2"];
 
 /// What is known of a server once it is ready for commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,8 +75,8 @@ pub enum Next {
 
 impl Handshake {
     /// Begins one for a session at `url`. `agent` names the program, as `SVN/1.14.0 (…)`.
-    /// `compress` says whether contents are to be compressed with zlib: that is slower than all
-    /// but slow networks.
+    /// `compress` says whether contents may come compressed; old servers do that slower than a
+    /// local network sends.
     pub fn new(url: Url, agent: impl Into<String>, compress: bool) -> Self {
         Self {
             step: Step::Greeting,
@@ -142,11 +141,9 @@ impl Handshake {
     fn hello(&self) -> Vec<u8> {
         let mut out = Writer::new();
         out.open().number(2).open();
-        for capability in CLIENT_CAPABILITIES {
+        let compressed = COMPRESSED.iter().filter(|_| self.compress);
+        for capability in CLIENT_CAPABILITIES.iter().chain(compressed) {
             out.word(capability);
-        }
-        if self.compress {
-            out.word(SVNDIFF1);
         }
         out.close().string(self.url.as_str()).string(&self.agent);
         out.optional_string(None::<&str>).close();
@@ -230,8 +227,8 @@ mod tests {
         assert!(server.capabilities.contains("depth"));
         assert_eq!(
             String::from_utf8(sent).unwrap(),
-            "( 2 ( edit-pipeline accepts-svndiff2 absent-entries depth mergeinfo log-revprops \
-             svndiff1 ) 19:svn://h/repos/trunk 10:SVN/1.14.0 ( ) ) realm"
+            "( 2 ( edit-pipeline absent-entries depth mergeinfo log-revprops svndiff1 \
+             accepts-svndiff2 ) 19:svn://h/repos/trunk 10:SVN/1.14.0 ( ) ) realm"
         );
     }
 

@@ -1,0 +1,3 @@
+//! Sessions against Subversion's own servers.
+
+mod svn;
