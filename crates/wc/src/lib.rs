@@ -11,6 +11,8 @@ pub mod crop;
 pub mod db;
 mod disk;
 pub mod external;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod info;
 pub mod install;
 pub mod lock;
