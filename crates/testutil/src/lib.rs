@@ -1,9 +1,11 @@
 //! For tests only: sandboxes, servers, and runs of Debian's svn beside the program under test.
 
+mod apache;
 mod pair;
 mod sandbox;
 mod svnserve;
 
+pub use apache::{Apache, ApacheTls};
 pub use pair::{Pair, Run, tree, wc_rows};
 pub use sandbox::Sandbox;
 pub use svnserve::{Svnserve, free_port};

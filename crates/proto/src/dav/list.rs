@@ -9,7 +9,7 @@ use super::{decode_value, malformed, parse_rev};
 /// One node of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListItem {
-    /// Its path below the listed one, with slash or without as the server wrote it.
+    /// Its path below the repository root, with a leading slash.
     pub path: String,
     /// Its kind.
     pub kind: NodeKind,
@@ -67,7 +67,7 @@ impl<F: FnMut(ListItem) -> Result<()>> Handler for ListReport<F> {
                 self.item = Some(ListItem {
                     path: String::new(),
                     kind: NodeKind::from_word(attrs.require("node-kind")?),
-                    size: attrs.get("size").map(parse_size).transpose()?,
+                    size: attrs.get("size").map_or(Ok(None), parse_size)?,
                     has_props: attrs.get("has-props").and_then(parse_bool) == Some(true),
                     created_rev: attrs.get("created-rev").map(parse_rev).transpose()?,
                     date: attrs.get("date").map(str::to_owned),
@@ -105,8 +105,13 @@ impl<F: FnMut(ListItem) -> Result<()>> Handler for ListReport<F> {
     }
 }
 
-fn parse_size(text: &str) -> Result<u64> {
+/// Folders have the size -1.
+fn parse_size(text: &str) -> Result<Option<u64>> {
+    if text == "-1" {
+        return Ok(None);
+    }
     text.parse()
+        .map(Some)
         .map_err(|_| malformed(format!("Malformed size '{text}'")))
 }
 
@@ -118,7 +123,7 @@ mod tests {
     #[test]
     fn reads_items() {
         let body = "<S:list-report xmlns:S=\"svn:\" xmlns:D=\"DAV:\">\n\
-            <S:item node-kind=\"dir\" has-props=\"false\" created-rev=\"2\"></S:item>\n\
+            <S:item node-kind=\"dir\" size=\"-1\" has-props=\"false\" created-rev=\"2\"></S:item>\n\
             <S:item node-kind=\"file\" size=\"12\" has-props=\"true\" created-rev=\"1\" \
             date=\"2026-11-30T09:52:45.825184Z\"><D:creator-displayname>jo</D:creator-displayname>\
             /A/f&lt;</S:item>\n</S:list-report>";

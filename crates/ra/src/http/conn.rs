@@ -136,8 +136,8 @@ impl Connection {
     }
 
     /// Has waits end when `stop` is set.
-    pub(super) fn stop_on(&mut self, stop: Arc<AtomicBool>) {
-        self.patience.stop = Some(stop);
+    pub(super) fn stop_on(&mut self, stop: Option<Arc<AtomicBool>>) {
+        self.patience.stop = stop;
     }
 
     /// Begins TLS.

@@ -419,7 +419,7 @@ impl Listing<'_> {
         self.patterns.is_none_or(|patterns| {
             patterns
                 .iter()
-                .any(|pattern| glob::matches(pattern.as_str(), name))
+                .any(|pattern| glob::matches_ignore_case(pattern, name))
         })
     }
 }
@@ -734,7 +734,7 @@ impl Session for HttpSession {
                 last_author: item.author,
             };
             let item_path = RelPath::new(item.path.trim_start_matches('/'))?;
-            receive(&below(item_path, &root, path)?, &entry)
+            receive(below(item_path, &root)?, &entry)
         });
         self.report(&at, &body, report).map(drop)
     }
@@ -956,10 +956,21 @@ impl Session for HttpSession {
     }
 }
 
-/// Returns the path of a list item below the listed node; servers name it so, or from the session.
-fn below(item: &RelPath, root: &RelPath, listed: &RelPath) -> Result<RelPathBuf> {
-    let _ = (root, listed);
-    Ok(item.to_owned())
+/// Returns the path of a list item below the listed node.
+fn below<'p>(item: &'p RelPath, listed: &RelPath) -> Result<&'p RelPath> {
+    let rest = item.as_str().strip_prefix(listed.as_str());
+    match rest {
+        Some("") => Ok(RelPath::ROOT),
+        Some(rest) if listed.is_root() => RelPath::new(rest),
+        Some(rest) if rest.starts_with('/') => RelPath::new(&rest[1..]),
+        _ => Err(Error::new(
+            ErrorCode::RA_DAV_MALFORMED_DATA,
+            format!(
+                "The REPORT response lists '{}', which was not asked for",
+                item.as_str()
+            ),
+        )),
+    }
 }
 
 fn log_entry(item: dav::LogItem, options: &LogOptions) -> LogEntry {

@@ -454,8 +454,7 @@ enum Opened {
 }
 
 fn open_keys(bytes: &[u8], passphrase: &str) -> Opened {
-    if !bytes.starts_with(b"-----BEGIN ")
-        && !memchr::memmem::find(bytes, b"\n-----BEGIN ").is_some()
+    if !bytes.starts_with(b"-----BEGIN ") && memchr::memmem::find(bytes, b"\n-----BEGIN ").is_none()
     {
         return open_pkcs12(bytes, passphrase);
     }

@@ -95,7 +95,7 @@ impl Drive<'_> {
             }
             pool.close();
             if client.settings.max_connections > 2 {
-                pool.work(slot);
+                pool.work_too(slot);
             }
             result
         });
@@ -322,6 +322,17 @@ impl<'a> Pool<'a> {
         }
     }
 
+    /// As [`Self::work`], on the connection that the report came over, which outlives the pool.
+    fn work_too(&self, slot: &mut Slot) {
+        if let Some(conn) = slot {
+            conn.stop_on(Some(Arc::clone(&self.stop)));
+        }
+        self.work(slot);
+        if let Some(conn) = slot {
+            conn.stop_on(None);
+        }
+    }
+
     fn fetch_all(&self, slot: &mut Slot) -> Result<()> {
         let mut window: VecDeque<Part> = VecDeque::new();
         let mut retries = 0;
@@ -362,7 +373,7 @@ impl<'a> Pool<'a> {
             Some(conn) => conn,
             None => {
                 let mut conn = self.client.connect()?;
-                conn.stop_on(Arc::clone(&self.stop));
+                conn.stop_on(Some(Arc::clone(&self.stop)));
                 slot.insert(conn)
             }
         };
