@@ -48,6 +48,7 @@ statements!("write.sql":
     SELECT_RECORDED_BELOW,
     SET_BASE_DEPTH,
     DELETE_WORKING,
+    SELECT_FILES_WITH_PROPS,
 );
 
 /// When and by whom a node was changed last.

@@ -168,3 +168,9 @@ WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0 AND kind = 'dir'
 DELETE FROM nodes
 WHERE wc_id = ?1 AND op_depth > 0
   AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))
+
+-- name: SELECT_FILES_WITH_PROPS
+SELECT local_relpath FROM nodes
+WHERE wc_id = ?1 AND op_depth = 0 AND kind = 'file' AND presence = 'normal'
+  AND file_external IS NULL AND length(properties) > 2
+  AND (local_relpath = ?4 OR (local_relpath > ?2 AND local_relpath < ?3))

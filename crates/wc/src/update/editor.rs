@@ -21,11 +21,11 @@ use super::entry::{
 };
 use super::pipeline::{Env, Pipeline, Stream};
 use super::record::{Constants, lock};
-use super::{UpdateOptions, bump};
+use super::{UpdateOptions, bump, keywords};
 use crate::db::write::Changed;
 use crate::db::{Layer, Node, Presence};
 use crate::disk::{self, Found};
-use crate::install::{Recipe, RecipeInfo};
+use crate::install::{self, Recipe, RecipeInfo, Source};
 use crate::notify::{Action, LockState, Notification, NotifyFn, State};
 use crate::{ADM_DIR, modified};
 
@@ -839,9 +839,8 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             .filter(|(path, _)| !self.inherited_done.contains(*path))
             .map(|(path, inherited)| (path.clone(), inherited_skel(inherited)))
             .collect();
-        let db = lock(&self.env.db);
         bump::finish(
-            &db,
+            &lock(&self.env.db),
             &bump::Bump {
                 anchor: &self.fixed.anchor,
                 target: &self.target_path(),
@@ -856,7 +855,52 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                 inherited: &inherited,
                 all_new: self.fixed.clean && self.skipped.is_empty(),
             },
-        )
+        )?;
+        if self.fixed.switch_path.is_some() {
+            self.expand_keywords_anew()?;
+        }
+        Ok(())
+    }
+
+    /// After a switch, writes unmodified files anew that may show their URL.
+    fn expand_keywords_anew(&self) -> Result<()> {
+        let mut files = keywords::files(&lock(&self.env.db), &self.target_path())?;
+        let mut kept = Vec::new();
+        for (path, layer) in files.drain(..) {
+            self.cancel.check()?;
+            if !self.is_modified(&path, &layer)? {
+                kept.push((path, layer));
+            }
+        }
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let times = self.fixed.use_commit_times;
+        let items = keywords::promise(&lock(&self.env.db), &kept, times)?;
+        let mut recorded = Vec::new();
+        for (path, layer) in kept {
+            let Some(sha1) = layer.sha1()? else {
+                continue;
+            };
+            let mut recipe = self.recipe(
+                &layer.props()?,
+                layer.repos_path.as_deref(),
+                &layer.changed(),
+            );
+            if let Some(repos_path) = &layer.repos_path {
+                let held = lock(&self.env.db).lock(self.fixed.repos_id, repos_path)?;
+                recipe.read_only &= held.is_none();
+            }
+            let installed = install::by_rename(
+                self.local(&path).as_path(),
+                Source::File(&self.env.store.path(&sha1)),
+                &recipe,
+                &self.fixed.tmp,
+                self.env.shared.settle,
+            )?;
+            recorded.extend(installed.map(|(size, time)| (path, size, time)));
+        }
+        keywords::fulfilled(&lock(&self.env.db), items, &recorded)
     }
 }
 

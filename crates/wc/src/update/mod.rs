@@ -6,6 +6,7 @@ mod delete;
 mod editor;
 mod entry;
 mod file_external;
+mod keywords;
 mod local;
 mod pipeline;
 mod record;
