@@ -4,4 +4,5 @@ mod apache;
 mod dump;
 mod hostile;
 mod proxy;
+mod svn;
 mod tls;

@@ -1,3 +1,0 @@
-//! Sessions against Subversion's own servers.
-
-mod svn;
