@@ -198,3 +198,6 @@ impl Editor for Nothing {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

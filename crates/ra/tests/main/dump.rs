@@ -40,6 +40,8 @@ pub(crate) fn jrandom() -> AuthOptions {
     }
 }
 
+type TextApplier = Applier<SeekBase<std::io::Cursor<Vec<u8>>>>;
+
 /// Writes down a drive, so that two can be compared whatever the order of their calls was.
 #[derive(Default)]
 pub(crate) struct Dump {
@@ -48,7 +50,7 @@ pub(crate) struct Dump {
     /// Contents that are said to be known.
     pub(crate) known: Vec<Sha1>,
     pub(crate) nodes: BTreeMap<Token, RelPathBuf>,
-    pub(crate) texts: BTreeMap<Token, (Applier<SeekBase<std::io::Cursor<Vec<u8>>>>, Vec<u8>)>,
+    pub(crate) texts: BTreeMap<Token, (TextApplier, Vec<u8>)>,
     pub(crate) lines: Vec<String>,
     pub(crate) contents: BTreeMap<String, Vec<u8>>,
     pub(crate) props: BTreeMap<String, BTreeMap<String, Vec<u8>>>,

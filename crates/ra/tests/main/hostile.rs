@@ -312,7 +312,7 @@ fn connections_that_close_between_answers_are_opened_again() {
         let mut served = served.lock().unwrap();
         *served += 1;
         // Every fifth answer is the last of its connection, said or unsaid.
-        let then = if *served % 5 == 0 {
+        let then = if served.is_multiple_of(5) {
             Then::Close
         } else {
             Then::Keep
