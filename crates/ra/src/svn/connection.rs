@@ -152,7 +152,11 @@ impl Connection {
         if request.mechanisms.is_empty() {
             return Ok(());
         }
-        self.authenticate(&request)
+        // Until it is satisfied the server takes all for answers.
+        let was_midway = std::mem::replace(&mut self.is_midway, true);
+        self.authenticate(&request)?;
+        self.is_midway = was_midway;
+        Ok(())
     }
 
     /// Reads the request only.
@@ -358,6 +362,7 @@ impl Connection {
     /// Reads more behind what is there; `missing` says how much is waited for. Blocks until
     /// something comes, polling the flag.
     fn fill(&mut self, missing: usize) -> Result<()> {
+        self.context.cancel.check()?;
         // The buffer is used again unless someone still holds a slice of it.
         let mut buffer = Vec::from(std::mem::take(&mut self.input));
         // Growing with what is there keeps long items cheap, and believes no length before its

@@ -463,6 +463,15 @@ fn passwords_are_tried_until_one_fits() {
 }
 
 #[test]
+fn refused_authentication_ends_the_connection() {
+    let asks = "( success ( ( ANONYMOUS ) 1:r ) ) ( failure ( 2:no ) ) ";
+    let (mut session, _) = open(&[asks, &format!("{NO_AUTH}( success ( 9 ) ) ")]);
+    let error = session.latest_rev().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::RA_NOT_AUTHORIZED);
+    assert_eq!(session.latest_rev().unwrap(), Revnum::new(9).unwrap());
+}
+
+#[test]
 fn a_connection_may_break_at_every_byte() {
     let edit = full_update();
     for len in 0..edit.len() {
