@@ -49,6 +49,7 @@ statements!("write.sql":
     SET_BASE_DEPTH,
     DELETE_WORKING,
     SELECT_FILES_WITH_PROPS,
+    USE_LARGE_CACHE,
 );
 
 /// When and by whom a node was changed last.

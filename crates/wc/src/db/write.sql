@@ -174,3 +174,6 @@ SELECT local_relpath FROM nodes
 WHERE wc_id = ?1 AND op_depth = 0 AND kind = 'file' AND presence = 'normal'
   AND file_external IS NULL AND length(properties) > 2
   AND (local_relpath = ?4 OR (local_relpath > ?2 AND local_relpath < ?3))
+
+-- name: USE_LARGE_CACHE
+PRAGMA cache_size = -8192

@@ -102,6 +102,7 @@ pub fn run(
         "the lock covers the anchor"
     );
     let fixed = fix(wc, anchor, options)?;
+    wc.db().execute_batch(rows::USE_LARGE_CACHE)?;
     let fresh_store = !wc.db().exists(rows::ANY_PRISTINE, [])?;
     let places = Places::of(wc);
     let env = Env {

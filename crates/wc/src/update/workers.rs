@@ -119,7 +119,9 @@ impl Worker<'_, '_> {
 
     fn keep(&self, held: Held) -> Option<Bytes> {
         match held {
-            Held::Memory(text) => {
+            Held::Memory(mut text) => {
+                // What is counted is what is used.
+                text.shrink_to_fit();
                 self.shared.budget.add(text.len());
                 Some(Bytes::from(text))
             }
