@@ -170,8 +170,13 @@ impl Terminal {
                     }
                 }
                 Key::End => {
-                    if self.before.is_some() {
-                        self.put("\n")?;
+                    // Subversion ends a hidden answer with one line more; what waits for
+                    // questions may count on it.
+                    let hidden = echo == Echo::Hidden;
+                    match (self.before.is_some(), hidden) {
+                        (true, true) => self.put("\n\n")?,
+                        (true, false) | (false, true) => self.put("\n")?,
+                        (false, false) => {}
                     }
                     return Ok(line);
                 }
