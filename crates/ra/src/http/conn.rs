@@ -114,12 +114,17 @@ pub(super) struct Connection {
     framing: Framing,
     keep_alive: bool,
     patience: Patience,
+    /// How long the other side took to accept the connection: a round trip.
+    pub(super) latency: Duration,
 }
 
 impl Connection {
     /// Connects to a host.
     pub(super) fn open(host: &str, port: u16, patience: Patience) -> Result<Self> {
-        let stream = connect_any(&resolve(host, port)?, &patience)?;
+        let addresses = resolve(host, port)?;
+        let begun = Instant::now();
+        let stream = connect_any(&addresses, &patience)?;
+        let latency = begun.elapsed();
         let setting = |result: io::Result<()>| result.map_err(of_io);
         setting(stream.set_nodelay(true))?;
         setting(stream.set_read_timeout(Some(POLL)))?;
@@ -132,6 +137,7 @@ impl Connection {
             framing: Framing::Done,
             keep_alive: true,
             patience,
+            latency,
         })
     }
 

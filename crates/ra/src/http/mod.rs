@@ -26,8 +26,11 @@
 //! A report with contents inside (`send-all`) comes over one connection and needs no request but
 //! itself. Without, each file is got by a request of its own, on several connections at once with
 //! several requests under way on each. `http-bulk-updates` chooses, as the server's
-//! `SVN-Allow-Bulk-Updates: Off` does; by default the first checkout takes the bulk, and an
-//! update fetches, since the receiver may have many contents already.
+//! `SVN-Allow-Bulk-Updates: Off` does. By default files are got one by one: the server spends the
+//! same time on both (0.7 s for 1,886 files of 48 MB), but on several threads, and neither side
+//! has to do with base64; a checkout of them over loopback took a seventh of the time of the bulk.
+//! Where a round trip takes 5 ms or more a first checkout takes the bulk, and so does everything
+//! from servers that speak v1 or do not send properties along.
 
 mod auth;
 mod client;

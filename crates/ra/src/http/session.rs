@@ -33,7 +33,7 @@ pub(super) struct HttpSession {
     pub(super) slot: Slot,
     pub(super) url: Url,
     pub(super) repository: Repository,
-    /// How long the server took to answer a request without work.
+    /// How long a round trip took.
     pub(super) latency: Duration,
     /// The youngest revision that the last answer told, and when. Only the very next question for
     /// it is answered with it.
@@ -51,7 +51,8 @@ pub(super) fn open(url: &Url, context: &Context) -> Result<Opened> {
     let path = request_path(url);
     let body = request::options();
     let request = client.with_capabilities(Request::new("OPTIONS", path).body(&body));
-    let (head, latency) = timed_send(&client, &mut slot, &request)?;
+    let latency = slot.insert(client.connect()?).latency;
+    let head = client.send(&mut slot, &request)?;
     match head.status {
         301 => return moved(&head),
         300..=399 => {
@@ -74,14 +75,6 @@ pub(super) fn open(url: &Url, context: &Context) -> Result<Opened> {
         told_youngest,
         knows_deadprop_count: None,
     })))
-}
-
-/// Sends a request; also tells how long the answer took, without the time to connect.
-fn timed_send(client: &Client, slot: &mut Slot, request: &Request<'_>) -> Result<(Head, Duration)> {
-    *slot = Some(client.connect()?);
-    let sent = Instant::now();
-    let head = client.send(slot, request)?;
-    Ok((head, sent.elapsed()))
 }
 
 fn moved(head: &Head) -> Result<Opened> {

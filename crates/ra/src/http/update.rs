@@ -46,7 +46,7 @@ impl Drive<'_> {
         } = session;
         let target = repository.report_resource(client, slot, url)?;
         let root = repository.root(client, slot, url)?;
-        let send_all = self.wants_bulk(client, repository);
+        let send_all = self.wants_bulk(client, repository, *latency);
         let body = request::update(
             &request::Update {
                 send_all,
@@ -107,18 +107,26 @@ impl Drive<'_> {
     }
 
     /// Decides whether contents come inside the report.
-    fn wants_bulk(&self, client: &Client, repository: &nodes::Repository) -> bool {
+    fn wants_bulk(
+        &self,
+        client: &Client,
+        repository: &nodes::Repository,
+        latency: Duration,
+    ) -> bool {
         if !self.text_deltas {
             return false;
         }
         let options = &repository.options;
+        // Several connections spread the server's work and spare both sides the base64; only
+        // where each request waits long does one answer for all come sooner.
+        let is_far = latency >= LOW_LATENCY && self.is_checkout();
         match (client.settings.bulk_updates, options.bulk_updates) {
             (Some(wanted), _) => wanted,
             (None, Some(BulkUpdates::Off)) => false,
             (None, Some(BulkUpdates::Prefer)) => true,
-            (None, Some(BulkUpdates::On)) => self.is_checkout() || !repository.is_v2(),
+            (None, Some(BulkUpdates::On)) => is_far || !repository.is_v2(),
             // Servers before 1.8 do not say, and have properties fetched one by one without.
-            (None, None) => !options.has("inline-props") || self.is_checkout(),
+            (None, None) => is_far || !options.has("inline-props"),
         }
     }
 
