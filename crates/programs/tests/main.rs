@@ -1,6 +1,7 @@
 //! Program tests: one module a subject.
 
 mod arguments;
+mod crash;
 mod help;
 mod output;
 mod svnversion;
