@@ -6,6 +6,7 @@ mod help;
 mod output;
 mod svnversion;
 mod tour;
+mod update;
 
 /// The `svn` under test.
 const SVN: &str = env!("CARGO_BIN_EXE_svn");

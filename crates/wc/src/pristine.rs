@@ -210,9 +210,15 @@ impl Store {
             *shard = match disk::make_dir(dir) {
                 Ok(()) => Shard::Ours,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Shard::Old,
-                Err(_) => {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
                     disk::ensure_dir(dir)?;
                     Shard::Old
+                }
+                Err(error) => {
+                    return Err(Error::io(
+                        &error,
+                        format_args!("Can't create directory '{}'", dir.display()),
+                    ));
                 }
             };
         }

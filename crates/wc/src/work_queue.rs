@@ -132,10 +132,7 @@ struct Runner<'a> {
 impl Runner<'_> {
     fn next(&self, after: i64) -> Result<Option<(i64, Vec<u8>)>> {
         self.db.row(rows::NEXT_WORK_ITEM, [after], |row| {
-            Ok((
-                row.get(0).map_err(sqlite_error)?,
-                row.get(1).map_err(sqlite_error)?,
-            ))
+            Ok((row.get(0).map_err(sqlite_error)?, work(row)?))
         })
     }
 
@@ -332,6 +329,15 @@ impl Runner<'_> {
         }
         Ok(())
     }
+}
+
+/// Reads the skel in the second column; Subversion reads text as well as blobs.
+pub(crate) fn work(row: &rusqlite::Row<'_>) -> Result<Vec<u8>> {
+    let value = row.get_ref(1).map_err(sqlite_error)?;
+    value
+        .as_bytes()
+        .map(<[u8]>::to_vec)
+        .map_err(|error| crate::db::corrupt(error.to_string()))
 }
 
 /// Records size and time of files that are known to be unmodified.

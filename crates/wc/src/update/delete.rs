@@ -84,9 +84,8 @@ fn remove_item(path: &RelPathBuf, kind: NodeKind) -> Vec<u8> {
 /// Does the work items that [`remove_rows`] returned.
 pub(super) fn run(constants: &Constants, db: &Mutex<&mut Db>, items: &[i64]) -> Result<()> {
     for item in items {
-        let work: Option<Vec<u8>> = lock(db).row(rows::NEXT_WORK_ITEM, [item - 1], |row| {
-            row.get(1).map_err(sqlite_error)
-        })?;
+        let work: Option<Vec<u8>> =
+            lock(db).row(rows::NEXT_WORK_ITEM, [item - 1], crate::work_queue::work)?;
         let skel = Skel::parse(&work.unwrap_or_default())?;
         let args = skel.elements().unwrap_or_default();
         let (Some(word), Some(path)) = (
