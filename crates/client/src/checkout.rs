@@ -106,7 +106,7 @@ fn prepare<'s>(
             disk::make_dir_recursively(path)?;
             create(context, session, found, path, depth)
         }
-        NodeKind::Dir if disk::is_wc_root(path)? => {
+        NodeKind::Dir if disk::is_wc_root(path)? && !WorkingCopy::is_unborn(path, &context.wc) => {
             let (wc, at) = WorkingCopy::open(path, &context.wc)?;
             let here = base::node(&wc, &at)?;
             if here.is_none_or(|node| node.url() != found.url) {

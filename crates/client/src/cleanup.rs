@@ -1,11 +1,11 @@
 //! `svn cleanup`.
 
-use sylvan_core::{Dirent, Error, ErrorCode, Result};
+use sylvan_core::{Dirent, Error, ErrorCode, NodeKind, Result};
 use sylvan_wc::WorkingCopy;
 use sylvan_wc::cleanup::CleanupOptions;
 use sylvan_wc::notify::NotifyFn;
 
-use crate::Context;
+use crate::{Context, disk};
 
 /// Puts the working copy at `path` (absolute) in order: finishes interrupted work, removes locks
 /// and what is not needed.
@@ -20,6 +20,13 @@ pub fn cleanup(
 ) -> Result<()> {
     let done = sylvan_wc::cleanup::cleanup(path, &context.wc, options, &context.cancel, notify);
     let Err(error) = done else { return Ok(()) };
+    if error.code() == ErrorCode::WC_NOT_WORKING_COPY
+        && disk::kind(path)? == NodeKind::None
+        && WorkingCopy::open(path, &context.wc).is_err()
+    {
+        const ENOENT: ErrorCode = ErrorCode::from_errno(2);
+        return Err(Error::new(ENOENT, format!("'{path}' does not exist")));
+    }
     let removes = !options.break_locks;
     Err(match error.code() {
         ErrorCode::WC_LOCKED if removes => error.context(

@@ -1,20 +1,48 @@
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sylvan_core::time::Clock;
 use sylvan_core::{Dirent, Result, Url};
 use sylvan_io::{Cancel, Config, Progress};
 use sylvan_ra::Session;
-use sylvan_wc::notify::NotifyFn;
+use sylvan_wc::notify::{Action, Notification, NotifyFn};
 
-/// Opens a session at a URL.
-pub type Opener = dyn Fn(&Url) -> Result<Box<dyn Session>> + Send + Sync;
+/// Is told where a server says that a repository has moved to, before the session is opened there.
+pub type Redirected<'a> = dyn FnMut(&Url) -> Result<()> + 'a;
+
+/// Opens a session at a URL; follows redirects only if there is someone to tell.
+pub type Opener =
+    dyn Fn(&Url, Option<&mut Redirected<'_>>) -> Result<Box<dyn Session>> + Send + Sync;
 
 /// The sessions of one program run, kept by repository so that the next operation on the same
 /// repository needs no new connection.
 pub struct Sessions {
     open: Box<Opener>,
     idle: Mutex<Vec<Idle>>,
+    /// How many more threads may have sessions of their own.
+    extra: AtomicUsize,
+}
+
+/// So many threads may work on externals at the same time, in the whole program.
+const MOST_EXTRA: usize = 3;
+
+/// Threads that may have sessions of their own until this is dropped.
+pub(crate) struct Extra<'a> {
+    left: &'a AtomicUsize,
+    count: usize,
+}
+
+impl Extra<'_> {
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+}
+
+impl Drop for Extra<'_> {
+    fn drop(&mut self) {
+        self.left.fetch_add(self.count, Ordering::Relaxed);
+    }
 }
 
 struct Idle {
@@ -35,6 +63,7 @@ impl Sessions {
         Self {
             open,
             idle: Mutex::new(Vec::new()),
+            extra: AtomicUsize::new(MOST_EXTRA),
         }
     }
 
@@ -45,15 +74,54 @@ impl Sessions {
     pub fn open(&self, url: &Url) -> Result<PooledSession<'_>> {
         let mut session = match self.take_idle(url) {
             Some(idle) => idle,
-            None => (self.open)(url)?,
+            None => (self.open)(url, None)?,
         };
         if session.url() != url {
             session.reparent(url)?;
         }
-        Ok(PooledSession {
+        Ok(self.lend(session))
+    }
+
+    /// As [`Sessions::open`], but a new session may be open where the repository has moved to.
+    ///
+    /// # Errors
+    /// As [`Sessions::open`], and `CLIENT_CYCLE_DETECTED` if servers send us in circles.
+    pub fn open_following(
+        &self,
+        url: &Url,
+        redirected: &mut Redirected<'_>,
+    ) -> Result<PooledSession<'_>> {
+        match self.take_idle(url) {
+            Some(mut idle) => {
+                if idle.url() != url {
+                    idle.reparent(url)?;
+                }
+                Ok(self.lend(idle))
+            }
+            None => Ok(self.lend((self.open)(url, Some(redirected))?)),
+        }
+    }
+
+    /// Reserves threads with sessions of their own, at most `wanted`; there may be none left.
+    pub(crate) fn extra(&self, wanted: usize) -> Extra<'_> {
+        let mut count = 0;
+        let _ = self
+            .extra
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                count = left.min(wanted);
+                Some(left - count)
+            });
+        Extra {
+            left: &self.extra,
+            count,
+        }
+    }
+
+    fn lend(&self, session: Box<dyn Session>) -> PooledSession<'_> {
+        PooledSession {
             session,
             pool: self,
-        })
+        }
     }
 
     fn take_idle(&self, url: &Url) -> Option<Box<dyn Session>> {
@@ -129,8 +197,12 @@ impl Context {
         url: &Url,
         notify: &mut NotifyFn<'_>,
     ) -> Result<(PooledSession<'_>, Url)> {
-        let session = self.sessions.open(url)?;
-        let _ = notify;
+        let session = self.sessions.open_following(url, &mut |to| {
+            let mut told = Notification::new(Dirent::default(), Action::UrlRedirect);
+            told.url = Some(to.to_string());
+            notify(&told);
+            Ok(())
+        })?;
         let url = session.url().clone();
         Ok((session, url))
     }

@@ -26,4 +26,4 @@ pub mod target;
 pub mod update;
 mod wc_node;
 
-pub use context::{Context, Opener, PooledSession, Sessions};
+pub use context::{Context, Opener, PooledSession, Redirected, Sessions};

@@ -232,10 +232,13 @@ fn look_at(wc: &WorkingCopy, recorded: &[Recorded], cancel: &Cancel) -> Result<V
                     let mut touched = Vec::new();
                     for (path, size, time) in share {
                         cancel.check()?;
-                        if let Found::File {
-                            size: found, mtime, ..
-                        } = disk::look(root.join(path.as_str()).as_path())?
-                            && (i64::try_from(found).ok() != *size || Some(mtime) != *time)
+                        let local = root.join(path.as_str());
+                        let found = match disk::look(local.as_path())? {
+                            Found::File { .. } | Found::Symlink => install::stat(local.as_path())?,
+                            _ => None,
+                        };
+                        if found
+                            .is_some_and(|found| (Some(found.0), Some(found.1)) != (*size, *time))
                         {
                             touched.push(path.clone());
                         }

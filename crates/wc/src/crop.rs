@@ -142,7 +142,7 @@ fn crop_children(
         )?;
     }
     for child in db.children(path)? {
-        let Some(base) = child.base() else {
+        let Some(base) = child.base().filter(|base| !base.file_external) else {
             continue;
         };
         if child.work_layers() > 0

@@ -94,6 +94,13 @@ impl WorkingCopy {
         &self.db
     }
 
+    /// Tells whether making a working copy at `root` was interrupted before anything was recorded, so
+    /// that [`WorkingCopy::create`] may begin anew.
+    pub fn is_unborn(root: &Dirent, options: &Options) -> bool {
+        let file = root.join(ADM_DIR).join("wc.db");
+        file.as_path().is_file() && Db::is_unborn(file.as_path(), options)
+    }
+
     /// Returns the database, for one thread at a time.
     pub(crate) const fn db_mut(&mut self) -> &mut Db {
         &mut self.db

@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 
 use sylvan_core::opt::RevisionSpec;
-use sylvan_core::translate::special;
+use sylvan_core::props::SVN_KEYWORDS;
+use sylvan_core::translate::{EolStyle, Translation, special};
 use sylvan_core::{Dirent, Error, ErrorCode, NodeKind, Props, RelPath, Result, Timestamp};
 use sylvan_wc::WorkingCopy;
 use sylvan_wc::external;
@@ -209,7 +210,9 @@ impl Export<'_> {
             let Some(pristine) = sylvan_wc::pristine::open_text(self.wc, path)? else {
                 return Ok(None);
             };
-            copy(pristine, &mut sink, &self.wc.local_path(path))?;
+            copy(pristine, &self.wc.local_path(path), &mut |bytes| {
+                sink.push(bytes)
+            })?;
             return Ok(Some((sink, sylvan_wc::props::pristine(self.wc, path)?)));
         }
         let props = sylvan_wc::props::actual(self.wc, path)?;
@@ -223,13 +226,31 @@ impl Export<'_> {
         } else {
             let file =
                 fs::File::open(local.as_path()).map_err(|error| open_failed(&error, &local))?;
-            copy(file, &mut sink, &local)?;
+            let contract = self.options.ignore_keywords && props.contains_key(SVN_KEYWORDS);
+            if contract {
+                let plain = Translation {
+                    eol: EolStyle::None,
+                    ..Translation::for_normalization(&props)
+                };
+                let mut translator = plain.to_normal(true)?;
+                let mut out = Vec::new();
+                copy(file, &local, &mut |bytes| {
+                    out.clear();
+                    translator.push(bytes, &mut out)?;
+                    sink.push(&out)
+                })?;
+                out.clear();
+                translator.finish(&mut out)?;
+                sink.push(&out)?;
+            } else {
+                copy(file, &local, &mut |bytes| sink.push(bytes))?;
+            }
         }
         Ok(Some((sink, props)))
     }
 }
 
-fn copy(mut from: fs::File, to: &mut Sink, path: &Dirent) -> Result<()> {
+fn copy(mut from: fs::File, path: &Dirent, to: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let count = from
@@ -238,7 +259,7 @@ fn copy(mut from: fs::File, to: &mut Sink, path: &Dirent) -> Result<()> {
         if count == 0 {
             return Ok(());
         }
-        to.push(&buffer[..count])?;
+        to(&buffer[..count])?;
     }
 }
 

@@ -96,7 +96,13 @@ fn from_repository(
     options: &ExportOptions,
     notify: &mut NotifyFn<'_>,
 ) -> Result<(Dirent, Option<Revnum>)> {
-    let (mut session, found) = resolve::open(context, from, revision)?;
+    let mut from = from.clone();
+    if let PathOrUrl::Url(url) = &from.at {
+        let (session, moved_to) = context.open_following(url, notify)?;
+        session.give_back();
+        from.at = PathOrUrl::Url(moved_to);
+    }
+    let (mut session, found) = resolve::open(context, &from, revision)?;
     let done = match session.check_path(RelPath::ROOT, Some(found.rev))? {
         NodeKind::File => {
             let to = file(context, &mut session, &found, to, options, notify)?;
@@ -134,6 +140,7 @@ fn file(
     };
     check_file_destination(&to, options.force)?;
     let folder = to.dirname();
+    check_folder(&folder)?;
     let mut text = sink::Sink::new(folder.as_path());
     let (_, props) = session.read_file(RelPath::ROOT, Some(found.rev), Some(&mut text))?;
     let mut what = FileProps::default();
@@ -148,6 +155,21 @@ fn file(
     text.install(to.as_path(), &recipe, sink::Place::Shared)?;
     notify(&Notification::new(to.clone(), Action::UpdateAdd).kind(NodeKind::File));
     Ok(to)
+}
+
+/// A file is not exported into a folder that is not there.
+fn check_folder(folder: &Dirent) -> Result<()> {
+    std::fs::metadata(folder.as_path())
+        .map(drop)
+        .map_err(|error| {
+            Error::io(
+                &error,
+                format_args!(
+                    "Can't create temporary file from template '{}'",
+                    folder.join("svn-XXXXXX")
+                ),
+            )
+        })
 }
 
 /// If `to` is a folder, returns the place for `name` in it.

@@ -5,6 +5,7 @@
 
 mod file;
 mod folder;
+mod parallel;
 mod remove;
 
 use std::collections::BTreeMap;
@@ -73,10 +74,11 @@ pub(crate) fn handle_below<'s>(
         if is_too_shallow(depth, definition.depth) {
             continue;
         }
-        for wanted in wanted_of(wc, &context.clock, &definition, &old)? {
-            context.cancel.check()?;
-            let done = bring(context, wc, lock, &root, &wanted, session, notify);
-            tell_failure(done, wc.local_path(&wanted.path), notify)?;
+        let wanted = wanted_of(wc, &context.clock, &definition, &old)?;
+        for run in parallel::runs(&wanted) {
+            bring_run(context, wc, lock, &root, run, session, notify)?;
+        }
+        for wanted in wanted {
             old.remove(&wanted.path);
         }
     }
@@ -85,6 +87,29 @@ pub(crate) fn handle_below<'s>(
         let done = folder::take_out(context, wc, &external, notify);
         tell_failure(done, wc.local_path(&external.path), notify)?;
         remove_empty_parents(wc, &external.path, &external.defined_at)?;
+    }
+    Ok(())
+}
+
+/// Fetches externals of which none is within another, several at once if that is possible.
+fn bring_run<'s>(
+    context: &'s Context,
+    wc: &mut WorkingCopy,
+    lock: &WcLock,
+    root: &Url,
+    run: &[Wanted],
+    session: &mut PooledSession<'s>,
+    notify: &mut NotifyFn<'_>,
+) -> Result<()> {
+    let threads = context.sessions.extra(run.len());
+    if run.len() > 1 && threads.count() > 1 {
+        return parallel::bring_all(context, wc, lock, root, run, threads.count(), notify);
+    }
+    drop(threads);
+    for wanted in run {
+        context.cancel.check()?;
+        let done = bring(context, wc, lock, root, wanted, session, notify);
+        tell_failure(done, wc.local_path(&wanted.path), notify)?;
     }
     Ok(())
 }
@@ -197,6 +222,11 @@ fn bring_from<'s>(
     }
     folder::check_not_versioned(wc, wanted)?;
     let place = folder::bring(context, &path, wanted, &found, session, notify)?;
+    register(wc, wanted, place)
+}
+
+/// Remembers a folder external that is there.
+fn register(wc: &WorkingCopy, wanted: &Wanted, place: folder::Place) -> Result<()> {
     external::register(
         wc,
         &External {

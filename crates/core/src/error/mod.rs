@@ -144,7 +144,7 @@ impl Error {
                 .expect("was some in the loop's condition")
                 .0;
         }
-        link.cause = Some(other);
+        link.cause = Some(other.wrap_code(ErrorCode::COMPOSED_ERROR));
         self
     }
 

@@ -49,6 +49,17 @@ pub struct Db {
 }
 
 impl Db {
+    /// Tells whether the file is a database without any table: its creation was interrupted.
+    pub(crate) fn is_unborn(path: &Path, options: &Options) -> bool {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let tables = connect(path, flags, options).and_then(|connection| {
+            connection
+                .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))
+                .map_err(sqlite_error)
+        });
+        matches!(tables, Ok(0_i64))
+    }
+
     /// Opens an existing database and reads its format. The caller judges the format.
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

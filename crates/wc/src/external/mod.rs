@@ -8,6 +8,7 @@ use sylvan_delta::Editor;
 use sylvan_io::{Cancel, Progress};
 
 use crate::base::{self, below};
+use crate::db::write::BaseRow;
 use crate::db::{Db, Presence, corrupt, sqlite_error, statements};
 use crate::lock::WcLock;
 use crate::notify::NotifyFn;
@@ -146,24 +147,41 @@ pub fn remove(wc: &mut WorkingCopy, path: &RelPath, cancel: &Cancel) -> Result<(
         let Some(base) = base.filter(|base| base.file_external) else {
             return Ok(Vec::new());
         };
-        // As Subversion does, a row says that the folder is without it, until the next update.
-        let folder = path.parent().unwrap_or(RelPath::ROOT);
-        let folder = base::node(wc, folder)?;
-        update::remove_rows(
+        let items = update::remove_rows(
             wc.db(),
             &update::Removal {
                 path: path.to_owned(),
-                keep: folder
-                    .and(base.revision)
-                    .map(|_| (Presence::NotPresent, Revnum::ZERO)),
+                keep: None,
                 on_disk: !changed,
             },
-        )
+        )?;
+        mark_absent(wc, path, base.repos_id)?;
+        Ok(items)
     })?;
     if items.is_empty() {
         return Ok(());
     }
     work_queue::run(wc, cancel)
+}
+
+/// As Subversion does, a row says until the next update that the folder is without the file.
+fn mark_absent(wc: &WorkingCopy, path: &RelPath, repos_id: Option<i64>) -> Result<()> {
+    let (Some((folder, name)), Some(repos_id)) = (path.split(), repos_id) else {
+        return Ok(());
+    };
+    let Some(folder) = base::node(wc, folder)? else {
+        return Ok(());
+    };
+    let repos_path = folder.repos_path.child(name)?;
+    let row = BaseRow::new(
+        path,
+        repos_id,
+        repos_path.as_str(),
+        Revnum::ZERO,
+        Presence::NotPresent,
+        NodeKind::File,
+    );
+    wc.db().put_base(&row, true)
 }
 
 /// What is needed to bring a file external.

@@ -16,6 +16,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let paths = targets::without_pegs(&arguments)?;
     let mut options = CleanupOptions::standard();
     options.include_externals = inv.include_externals;
+    options.global_ignores = sylvan_client::status::global_ignores(&context.config);
     if inv.remove_unversioned || inv.remove_ignored || inv.vacuum_pristines {
         options = CleanupOptions {
             break_locks: false,

@@ -93,7 +93,10 @@ impl Env {
             made: OnceLock::new(),
         };
         Ok(sylvan_client::Context {
-            sessions: Sessions::new(Box::new(move |url| sylvan_ra::open(url, shared.context()))),
+            sessions: Sessions::new(Box::new(move |url, redirected| match redirected {
+                Some(tell) => sylvan_ra::open_following(url, shared.context(), tell),
+                None => sylvan_ra::open(url, shared.context()),
+            })),
             wc: sylvan_wc::Options::from_config(&config, PROGRAM.name),
             config,
             cancel: self.cancel.clone(),
