@@ -1,12 +1,19 @@
 //! Program tests: one module a subject.
 
 mod arguments;
+mod checkout;
+mod cleanup;
 mod crash;
+mod export;
+mod externals;
+mod fixture;
 mod help;
+mod interrupt;
 mod output;
 mod svnversion;
 mod tour;
 mod update;
+mod update_targets;
 
 /// The `svn` under test.
 const SVN: &str = env!("CARGO_BIN_EXE_svn");

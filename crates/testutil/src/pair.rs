@@ -116,7 +116,16 @@ impl Pair {
     pub fn assert_same_tree(&self, path: &str) {
         let theirs = tree(&self.theirs().join(path));
         let ours = tree(&self.ours().join(path));
-        assert_eq!(theirs, ours, "the trees below {path} differ");
+        let only = |some: &[String], others: &[String]| {
+            let found = some.iter().filter(|line| !others.contains(line));
+            found.cloned().collect::<Vec<_>>().join("\n")
+        };
+        assert!(
+            theirs == ours,
+            "the trees below {path} differ\nonly theirs:\n{}\nonly ours:\n{}",
+            only(&theirs, &ours),
+            only(&ours, &theirs)
+        );
     }
 
     /// Requires the rows of the wc.db of `path` to be equal, but for ids and times.
@@ -282,6 +291,36 @@ const TABLES: [(&str, &[&str], &[&str]); 9] = [
     ("EXTERNALS", &["repos_id"], &[]),
 ];
 
+/// Columns with properties, whose order is not fixed.
+const PROPERTIES: [&str; 2] = ["properties", "dav_cache"];
+
+/// Shows stored properties, `(NAME VALUE …)`, in order of name.
+fn sorted_properties(skel: &[u8]) -> String {
+    let mut rest = skel.strip_prefix(b"(").unwrap_or_default();
+    let mut atoms = Vec::new();
+    while let Some((atom, after)) = next_atom(rest) {
+        atoms.push(atom.escape_ascii().to_string());
+        rest = after;
+    }
+    let mut pairs: Vec<_> = atoms.chunks(2).map(|pair| pair.join("=")).collect();
+    pairs.sort();
+    format!("({})", pairs.join(" "))
+}
+
+/// Takes an atom: a name as it stands, or its length and its bytes.
+fn next_atom(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = text.trim_ascii_start();
+    let end = text.iter().position(|byte| b" )".contains(byte))?;
+    let (word, rest) = text.split_at(end);
+    if word.is_empty() {
+        return None;
+    }
+    match std::str::from_utf8(word).ok()?.parse::<usize>() {
+        Ok(length) => rest.get(1..)?.split_at_checked(length),
+        Err(_) => Some((word, rest)),
+    }
+}
+
 /// Reads the rows of a working copy's wc.db, by table, as text, sorted, without ids and times.
 pub fn wc_rows(wc: &Path) -> BTreeMap<&'static str, Vec<String>> {
     let path = wc.join(".svn/wc.db");
@@ -312,7 +351,13 @@ fn table_rows(db: &Connection, table: &str, left_out: &[&str], presence: &[&str]
                 _ if presence.contains(&name.as_str()) => "(some)".to_owned(),
                 ValueRef::Integer(number) => number.to_string(),
                 ValueRef::Real(number) => number.to_string(),
-                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.escape_ascii().to_string(),
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                    if PROPERTIES.contains(&name.as_str()) {
+                        sorted_properties(bytes)
+                    } else {
+                        bytes.escape_ascii().to_string()
+                    }
+                }
             };
             let _ = write!(text, "{name}={shown}|");
         }
