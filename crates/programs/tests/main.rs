@@ -8,6 +8,7 @@ mod export;
 mod externals;
 mod fixture;
 mod help;
+mod http;
 mod interrupt;
 mod output;
 mod svnversion;
