@@ -38,7 +38,7 @@ pub fn rows(data: &[u8]) {
         depth: sylvan_core::Depth::Infinity,
     };
     let first = FirstRows { root: &root };
-    if let Ok(db) = Db::create(&dir.join("wc.db"), &Options::default(), &first) {
+    if let Ok(db) = Db::create(&dir.join("wc.db"), &dir, &Options::default(), &first) {
         spoil(&db, data);
         for path in [RelPath::ROOT, RelPath::new("a").unwrap_or(RelPath::ROOT)] {
             let _ = db.node(path);

@@ -67,16 +67,17 @@ impl WorkingCopy {
         for name in ["pristine", "tmp"] {
             make_dir(adm.join(name).as_path())?;
         }
-        let db = Db::create(
-            adm.join("wc.db").as_path(),
-            options,
-            &FirstRows { root: node },
-        )?;
         for name in ["entries", "format"] {
             let path = adm.join(name);
             std::fs::write(path.as_path(), NON_ENTRIES)
                 .map_err(|error| Error::io(&error, format_args!("Can't write to file '{path}'")))?;
         }
+        let db = Db::create(
+            adm.join("wc.db").as_path(),
+            adm.join("tmp").as_path(),
+            options,
+            &FirstRows { root: node },
+        )?;
         Ok(Self {
             root: root.clone(),
             db,

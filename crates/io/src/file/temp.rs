@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::CWD;
 use sylvan_core::{Error, ErrorCode, Result};
 
-use super::{Creation, NewFile, remove, rename};
+use super::{Creation, NewFile, durable, remove, rename};
 
 /// A file with a name that nobody else has, removed when it is dropped.
 #[derive(Debug)]
@@ -92,6 +92,23 @@ impl TempFile {
         rename(&self.path, path)?;
         self.path = PathBuf::new();
         Ok(())
+    }
+
+    /// Gives the file its final name, atomically, unless that name is taken.
+    ///
+    /// # Errors
+    /// `Can't create file`, with `EEXIST` if the name is taken; the file is removed.
+    pub fn persist_new(mut self, path: &Path) -> Result<()> {
+        self.file = None;
+        match durable(|| rustix::fs::link(&self.path, path)) {
+            Ok(()) => Ok(()), // dropping this takes the first name away
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                let action = format!("Can't create file '{}'", path.display());
+                Err(Error::io(&error, action))
+            }
+            // A file system without hard links.
+            Err(_) => self.persist(path),
+        }
     }
 
     /// Leaves the file where it is, and returns its path.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, OpenFlags, Params, Row, functions::FunctionFlags};
 use sylvan_core::{Error, ErrorCode, Result};
+use sylvan_io::file::TempFile;
 
 use crate::Options;
 pub(crate) use error::{corrupt, sqlite_error};
@@ -89,27 +90,31 @@ impl Db {
         Ok(db)
     }
 
-    /// Creates a database with its first rows. The file must not exist with content.
+    /// Creates a database with its first rows, and opens it.
+    ///
+    /// It is made in memory and gets its name when it is whole (through a file in `tmp`), so that
+    /// no moment leaves a database without tables for the next program to stumble over.
     ///
     /// # Errors
-    /// As [`Db::open`], and an operating system's error if the file cannot be made.
-    pub(crate) fn create(path: &Path, options: &Options, first: &FirstRows<'_>) -> Result<Self> {
-        create_empty(path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = connect(path, flags, options)?;
-        set_journal_mode(&connection, options)?;
-        connection
-            .execute_batch("PRAGMA synchronous = OFF")
-            .map_err(sqlite_error)?;
-        let mut db = Self {
-            connection,
-            path: path.to_owned(),
-            wc_id: 0,
-            format: FORMAT,
-            repositories: RefCell::default(),
-        };
-        db.wc_id = db.write(|| schema::install(&db, first))?;
-        Ok(db)
+    /// As [`Db::open`], and an operating system's error if the file cannot be made; `EEXIST` if
+    /// there is a database with tables already.
+    pub(crate) fn create(
+        path: &Path,
+        tmp: &Path,
+        options: &Options,
+        first: &FirstRows<'_>,
+    ) -> Result<Self> {
+        let mut file = TempFile::with_mode(tmp, 0o666)?;
+        file.write_all(&image(options, first)?)?;
+        if path.exists() && Self::is_unborn(path, options) {
+            file.persist(path)?;
+        } else {
+            file.persist_new(path)?;
+        }
+        Self::open(path, options).map_err(|error| match error {
+            OpenError::NoDatabase => corrupt("A new database is none."),
+            OpenError::Failed(error) => error,
+        })
     }
 
     /// Returns the database's file.
@@ -346,16 +351,23 @@ fn set_journal_mode(connection: &Connection, options: &Options) -> Result<()> {
         .map_err(sqlite_error)
 }
 
-/// Makes the file ourselves: SQLite would take group and other rights away from it.
-fn create_empty(path: &Path) -> Result<()> {
-    match std::fs::File::create_new(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(Error::io(
-            &error,
-            format_args!("Can't create file '{}'", path.display()),
-        )),
-    }
+/// Returns the bytes of a new database.
+fn image(options: &Options, first: &FirstRows<'_>) -> Result<Vec<u8>> {
+    let path = Path::new(":memory:");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut db = Db {
+        connection: connect(path, flags, options)?,
+        path: path.to_owned(),
+        wc_id: 0,
+        format: FORMAT,
+        repositories: RefCell::default(),
+    };
+    db.write(|| schema::install(&db, first))?;
+    let bytes = db
+        .connection
+        .serialize(rusqlite::MAIN_DB)
+        .map_err(sqlite_error)?;
+    Ok(bytes.to_vec())
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ fn root_node() -> RootNode {
 fn create(dir: &Path, options: &Options) -> Db {
     Db::create(
         &dir.join("wc.db"),
+        dir,
         options,
         &FirstRows { root: &root_node() },
     )
