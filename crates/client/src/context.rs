@@ -20,12 +20,15 @@ pub type Opener =
 pub struct Sessions {
     open: Box<Opener>,
     idle: Mutex<Vec<Idle>>,
+    /// Held while a session is opened. A threaded svnserve that is asked for two connections at the
+    /// same moment may leave one unanswered until another ends, which here would be never.
+    opening: Mutex<()>,
     /// How many more threads may have sessions of their own.
     extra: AtomicUsize,
 }
 
 /// So many threads may work on externals at the same time, in the whole program.
-const MOST_EXTRA: usize = 3;
+const MOST_EXTRA: usize = 2;
 
 /// Threads that may have sessions of their own until this is dropped.
 pub(crate) struct Extra<'a> {
@@ -63,6 +66,7 @@ impl Sessions {
         Self {
             open,
             idle: Mutex::new(Vec::new()),
+            opening: Mutex::new(()),
             extra: AtomicUsize::new(MOST_EXTRA),
         }
     }
@@ -74,7 +78,7 @@ impl Sessions {
     pub fn open(&self, url: &Url) -> Result<PooledSession<'_>> {
         let mut session = match self.take_idle(url) {
             Some(idle) => idle,
-            None => (self.open)(url, None)?,
+            None => self.open_new(url, None)?,
         };
         if session.url() != url {
             session.reparent(url)?;
@@ -98,8 +102,17 @@ impl Sessions {
                 }
                 Ok(self.lend(idle))
             }
-            None => Ok(self.lend((self.open)(url, Some(redirected))?)),
+            None => Ok(self.lend(self.open_new(url, Some(redirected))?)),
         }
+    }
+
+    fn open_new(
+        &self,
+        url: &Url,
+        redirected: Option<&mut Redirected<'_>>,
+    ) -> Result<Box<dyn Session>> {
+        let _one_at_a_time = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.open)(url, redirected)
     }
 
     /// Reserves threads with sessions of their own, at most `wanted`; there may be none left.

@@ -29,6 +29,8 @@ enum DirState {
     Waiting(Vec<Job>),
     /// It is there. What this operation made itself has nothing in it but what it wrote.
     Ready { ours: bool },
+    /// It cannot be made.
+    Failed,
 }
 
 impl DirDisk {
@@ -48,14 +50,20 @@ impl DirDisk {
         })
     }
 
-    /// Sends `job` as soon as the folder is there.
-    pub(super) fn when_ready(&self, job: Job, jobs: &Sender<Job>) {
+    /// Sends `job` as soon as the folder is there. Returns how many jobs are given up instead,
+    /// because the folder cannot be made.
+    pub(super) fn when_ready(&self, job: Job, jobs: &Sender<Job>) -> usize {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *state {
             DirState::Waiting(waiting) => waiting.push(job),
             // Nobody listens any more only when the operation has failed.
             DirState::Ready { .. } => drop(jobs.send(job)),
+            DirState::Failed => {
+                drop(state);
+                return given_up(job);
+            }
         }
+        0
     }
 
     /// Says that the folder is there now, and sends what waited for it.
@@ -69,12 +77,12 @@ impl DirDisk {
         }
     }
 
-    /// Takes what waits for a folder that cannot be made.
-    pub(super) fn abandon(&self) -> Vec<Job> {
+    /// Says that the folder cannot be made; returns how many jobs for it are given up.
+    pub(super) fn abandon(&self) -> usize {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *state {
-            DirState::Waiting(waiting) => std::mem::take(waiting),
-            DirState::Ready { .. } => Vec::new(),
+        match std::mem::replace(&mut *state, DirState::Failed) {
+            DirState::Waiting(waiting) => waiting.into_iter().map(given_up).sum(),
+            DirState::Ready { .. } | DirState::Failed => 0,
         }
     }
 
@@ -84,6 +92,15 @@ impl DirDisk {
             *self.state.lock().unwrap_or_else(PoisonError::into_inner),
             DirState::Ready { ours: true }
         )
+    }
+}
+
+/// Counts what can never be done, below a folder that could not be made.
+fn given_up(job: Job) -> usize {
+    match job {
+        Job::MakeDir { folder, .. } => 1 + folder.abandon(),
+        Job::Install { .. } => 1,
+        Job::Stop => 0,
     }
 }
 

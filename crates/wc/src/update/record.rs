@@ -428,7 +428,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
                             item,
                             folder: Arc::clone(&dir.folder),
                         };
-                        dir.parent.when_ready(job, &self.jobs);
+                        self.in_flight -= dir.parent.when_ready(job, &self.jobs);
                     }
                 }
                 Entry::File { file, text, bytes } => self.start_file(file, text, bytes, &items),
@@ -468,7 +468,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
                     size: text.size,
                     recipe: file.recipe,
                 };
-                folder.when_ready(job, &self.jobs);
+                self.in_flight -= folder.when_ready(job, &self.jobs);
             }
             (Place::Existing(existing), text) => {
                 match self.install_existing(&file, existing, text.as_ref(), bytes.as_deref()) {

@@ -232,7 +232,7 @@ impl Worker<'_, '_> {
                 });
             }
             Err(error) => {
-                let count = 1 + abandon(folder);
+                let count = 1 + folder.abandon();
                 self.tell(Message::JobsFailed { count, error });
             }
         }
@@ -242,19 +242,6 @@ impl Worker<'_, '_> {
         // The recorder stops last; if it has gone it has failed, and said so.
         drop(self.recorder.send(message));
     }
-}
-
-/// Counts what can never be done below a folder that could not be made.
-fn abandon(folder: &DirDisk) -> usize {
-    folder
-        .abandon()
-        .into_iter()
-        .map(|job| match job {
-            Job::MakeDir { folder, .. } => 1 + abandon(&folder),
-            Job::Install { .. } => 1,
-            Job::Stop => 0,
-        })
-        .sum()
 }
 
 /// A text whose chunks are still arriving.
