@@ -96,10 +96,18 @@ impl WorkingCopy {
     }
 
     /// Tells whether making a working copy at `root` was interrupted before anything was recorded, so
-    /// that [`WorkingCopy::create`] may begin anew.
+    /// that [`WorkingCopy::create`] may begin anew: there is no database, or one without tables,
+    /// and no pristine text. (With texts, a missing database is a loss that the user must hear of.)
     pub fn is_unborn(root: &Dirent, options: &Options) -> bool {
-        let file = root.join(ADM_DIR).join("wc.db");
-        file.as_path().is_file() && Db::is_unborn(file.as_path(), options)
+        let adm = root.join(ADM_DIR);
+        let file = adm.join("wc.db");
+        if file.as_path().is_file() {
+            return Db::is_unborn(file.as_path(), options);
+        }
+        let entries = std::fs::read(adm.join("entries").as_path());
+        let pristine = std::fs::read_dir(adm.join("pristine").as_path());
+        entries.is_ok_and(|text| text == NON_ENTRIES.as_bytes())
+            && pristine.is_ok_and(|mut folder| folder.next().is_none())
     }
 
     /// Returns the database, for one thread at a time.
