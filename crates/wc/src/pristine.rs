@@ -120,13 +120,16 @@ impl Store {
         path_in(&self.dir, sha1)
     }
 
-    /// Asks whether a text must be written; waits while another thread writes the same.
-    /// `has_row` asks the database.
+    /// Asks whether a text must be written; waits while another thread writes the same, after a
+    /// call of `before`, in which the caller declares what it has written itself: else two could
+    /// wait for each other. `has_row` asks the database.
     pub(crate) fn claim(
         &self,
         sha1: &Sha1,
         has_row: impl FnOnce() -> Result<bool>,
+        before: impl FnOnce(),
     ) -> Result<Claim> {
+        let mut before = Some(before);
         let mut known = self.lock();
         if !known.pending.contains_key(sha1) && known.recorded.may_have(sha1) {
             drop(known);
@@ -139,6 +142,12 @@ impl Store {
             match known.pending.get(sha1) {
                 Some(true) => return Ok(Claim::Present),
                 Some(false) if !known.failed => {
+                    if let Some(before) = before.take() {
+                        drop(known);
+                        before();
+                        known = self.lock();
+                        continue;
+                    }
                     known = self
                         .written
                         .wait(known)

@@ -568,7 +568,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         }
         self.target_deleted |= target;
         let (answer, answered) = bounded(1);
-        self.record(Message::Delete {
+        self.pipeline()?.record_now(Message::Delete {
             delete: Removal {
                 path: path.to_owned(),
                 keep,
@@ -755,7 +755,6 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             } => (Incoming::Chunks { format, chunks }, len),
         };
         self.collected = self.collected.saturating_sub(len);
-        self.env.shared.budget.wait(len);
         self.pipeline()?.send(FileJob {
             file: node,
             incoming,

@@ -9,6 +9,7 @@ use sylvan_core::{Depth, Error, Md5, NodeKind, RelPathBuf, Sha1};
 use sylvan_delta::TextFormat;
 
 use super::delete::Removal;
+use super::queue::Queue;
 use crate::db::Presence;
 use crate::db::write::Changed;
 use crate::install::Recipe;
@@ -52,12 +53,11 @@ impl DirDisk {
 
     /// Sends `job` as soon as the folder is there. Returns how many jobs are given up instead,
     /// because the folder cannot be made.
-    pub(super) fn when_ready(&self, job: Job, jobs: &Sender<Job>) -> usize {
+    pub(super) fn when_ready(&self, job: Job, queue: &Queue) -> usize {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *state {
             DirState::Waiting(waiting) => waiting.push(job),
-            // Nobody listens any more only when the operation has failed.
-            DirState::Ready { .. } => drop(jobs.send(job)),
+            DirState::Ready { .. } => queue.push_job(job),
             DirState::Failed => {
                 drop(state);
                 return given_up(job);
@@ -67,12 +67,12 @@ impl DirDisk {
     }
 
     /// Says that the folder is there now, and sends what waited for it.
-    pub(super) fn made(&self, ours: bool, jobs: &Sender<Job>) {
+    pub(super) fn made(&self, ours: bool, queue: &Queue) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let DirState::Waiting(waiting) = std::mem::replace(&mut *state, DirState::Ready { ours })
         {
             for job in waiting {
-                drop(jobs.send(job));
+                queue.push_job(job);
             }
         }
     }
@@ -100,7 +100,6 @@ fn given_up(job: Job) -> usize {
     match job {
         Job::MakeDir { folder, .. } => 1 + folder.abandon(),
         Job::Install { .. } => 1,
-        Job::Stop => 0,
     }
 }
 
@@ -219,7 +218,6 @@ pub(super) enum Message {
     Done {
         item: i64,
         file: Option<InstalledFile>,
-        freed: usize,
     },
     /// Disk jobs failed; their work items stay.
     JobsFailed { count: usize, error: Error },
@@ -290,6 +288,4 @@ pub(super) enum Job {
         size: u64,
         recipe: Recipe,
     },
-    /// End the thread.
-    Stop,
 }

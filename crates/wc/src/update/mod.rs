@@ -9,6 +9,7 @@ mod file_external;
 mod keywords;
 mod local;
 mod pipeline;
+mod queue;
 mod record;
 mod shared;
 mod workers;
@@ -34,6 +35,7 @@ use editor::Fixed;
 pub use editor::UpdateEditor;
 pub(crate) use file_external::run as run_file_external;
 use pipeline::Env;
+use queue::{Inbox, Queue};
 use shared::Shared;
 
 /// Properties that a node inherits from above the working copy: the parent's path below the
@@ -108,6 +110,8 @@ pub fn run(
     let env = Env {
         store: Store::new(wc, fresh_store, places.settle),
         shared: Shared::new(IN_FLIGHT, progress.clone(), places.settle),
+        inbox: Inbox::default(),
+        queue: Queue::new(places.workers),
         workers: places.workers,
         keep: (WORKERS_HOLD / places.workers).clamp(64 << 10, 1 << 20),
         db: Mutex::new(wc.db_mut()),

@@ -4,19 +4,18 @@ use std::sync::Mutex;
 use std::thread::{Scope, ScopedJoinHandle};
 
 use bytes::Bytes;
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use sylvan_core::{Error, ErrorCode, Md5, Result, Sha1};
 use sylvan_delta::TextFormat;
 
-use super::entry::{FileJob, FileNode, Job, Message};
+use super::entry::{FileJob, FileNode, Message};
+use super::queue::{Inbox, Queue};
 use super::record::{Constants, Recorder};
 use super::shared::Shared;
-use super::workers::{Incomplete, Worker};
+use super::workers::{Done, Incomplete, Worker};
 use crate::db::Db;
 use crate::pristine::Store;
 
-/// Messages to the recorder that may wait.
-const INBOX: usize = 4096;
 /// The most large texts that may arrive at a time.
 const STREAMS: usize = 64;
 /// Chunks of a large text that may wait.
@@ -27,6 +26,8 @@ pub(super) struct Env<'a> {
     pub db: Mutex<&'a mut Db>,
     pub store: Store,
     pub shared: Shared,
+    pub inbox: Inbox,
+    pub queue: Queue,
     pub workers: usize,
     pub keep: usize,
 }
@@ -35,24 +36,17 @@ pub(super) struct Env<'a> {
 pub(super) struct Pipeline<'s, 'e, 'a> {
     scope: &'s Scope<'s, 'e>,
     worker: Worker<'e, 'a>,
-    files: Option<Sender<FileJob>>,
     recorder: Option<ScopedJoinHandle<'s, ()>>,
     sent: u64,
     streams: std::sync::Arc<()>,
 }
 
 /// Tells the workers to stop, whatever happened to the recorder.
-struct StopWorkers {
-    jobs: Sender<Job>,
-    count: usize,
-}
+struct StopWorkers<'e>(&'e Queue);
 
-impl Drop for StopWorkers {
+impl Drop for StopWorkers<'_> {
     fn drop(&mut self) {
-        for _ in 0..self.count {
-            // Whoever is not there any more need not be told.
-            drop(self.jobs.send(Job::Stop));
-        }
+        self.0.stop();
     }
 }
 
@@ -70,34 +64,33 @@ enum Piece {
 impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
     /// Starts the threads.
     pub(super) fn start(scope: &'s Scope<'s, 'e>, env: &'e Env<'a>, constants: Constants) -> Self {
-        let (recorder, inbox) = bounded(INBOX);
-        let (jobs, todo) = unbounded();
-        let (files, received) = bounded(2 * env.workers + 16);
         let worker = Worker {
             db: &env.db,
             store: &env.store,
             shared: &env.shared,
-            recorder,
-            jobs: jobs.clone(),
+            inbox: &env.inbox,
+            queue: &env.queue,
             keep: env.keep,
         };
         for _ in 0..env.workers {
-            let (worker, todo, received) = (worker.clone(), todo.clone(), received.clone());
-            scope.spawn(move || worker.run(&todo, received));
+            scope.spawn(move || worker.run());
         }
-        let count = env.workers;
-        let recording = scope.spawn(move || {
-            let _stop = StopWorkers {
-                jobs: jobs.clone(),
-                count,
-            };
-            Recorder::new(&env.db, &env.store, &env.shared, constants, jobs).run(&inbox);
+        let recorder = scope.spawn(move || {
+            let _stop = StopWorkers(&env.queue);
+            Recorder::new(
+                &env.db,
+                &env.store,
+                &env.shared,
+                constants,
+                &env.inbox,
+                &env.queue,
+            )
+            .run();
         });
         Self {
             scope,
             worker,
-            files: Some(files),
-            recorder: Some(recording),
+            recorder: Some(recorder),
             sent: 0,
             streams: std::sync::Arc::new(()),
         }
@@ -106,17 +99,25 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
     /// Tells the recorder something.
     pub(super) fn record(&self, message: Message) -> Result<()> {
         self.worker.shared.check()?;
-        self.worker.recorder.send(message).map_err(|_| gone())
+        self.worker.inbox.send(message);
+        Ok(())
     }
 
-    /// Hands a file on.
-    pub(super) fn send(&mut self, job: FileJob) -> Result<()> {
+    /// Tells the recorder something that the driver waits for.
+    pub(super) fn record_now(&self, message: Message) -> Result<()> {
         self.worker.shared.check()?;
+        self.worker.inbox.send_urgently(message);
+        Ok(())
+    }
+
+    /// Hands a file on, once there is memory for it.
+    pub(super) fn send(&mut self, job: FileJob) -> Result<()> {
+        let (shared, inbox) = (self.worker.shared, self.worker.inbox);
+        shared.budget.wait(job.budget, || inbox.wake());
+        shared.check()?;
         self.sent += 1;
-        match &self.files {
-            Some(files) => files.send(job).map_err(|_| gone()),
-            None => Err(gone()),
-        }
+        self.worker.queue.push_file(job);
+        Ok(())
     }
 
     /// Begins a text that is too large to be collected.
@@ -129,7 +130,7 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
         }
         let text = Incomplete::new(&self.worker, base, format)?;
         let (sender, pieces) = bounded(STREAM_CHUNKS);
-        let worker = self.worker.clone();
+        let worker = self.worker;
         let open = std::sync::Arc::clone(&self.streams);
         self.scope.spawn(move || {
             take_stream(&worker, text, &pieces);
@@ -156,13 +157,11 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
     /// Waits until all that was sent is recorded and on disk.
     pub(super) fn finish(&mut self) -> Result<()> {
         if let Some(recorder) = self.recorder.take() {
-            self.files = None;
             let finish = Message::Finish { files: self.sent };
-            let told = self.worker.recorder.send(finish);
+            self.worker.inbox.send_urgently(finish);
             if let Err(panic) = recorder.join() {
                 std::panic::resume_unwind(panic);
             }
-            told.map_err(|_| gone())?;
         }
         self.worker.shared.check()
     }
@@ -172,12 +171,9 @@ impl Drop for Pipeline<'_, '_, '_> {
     fn drop(&mut self) {
         // Without this the recorder would wait for more.
         if self.recorder.is_some() {
-            self.files = None;
-            drop(
-                self.worker
-                    .recorder
-                    .send(Message::Finish { files: self.sent }),
-            );
+            self.worker
+                .inbox
+                .send_urgently(Message::Finish { files: self.sent });
         }
     }
 }
@@ -204,10 +200,12 @@ fn take_stream(worker: &Worker<'_, '_>, text: Incomplete, pieces: &Receiver<Piec
                 }
             }
             Piece::End(file, expected) => {
+                let mut done = Done::default();
                 match text.and_then(Incomplete::finish) {
-                    Ok(sink) => worker.store_text(*file, Some(sink), expected),
-                    Err(error) => drop(worker.recorder.send(Message::FileFailed(error))),
+                    Ok(sink) => worker.store_text(*file, Some(sink), expected, &mut done),
+                    Err(error) => done.fail(error),
                 }
+                worker.report(&mut done);
                 return;
             }
         }

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use rusqlite::params;
 use sylvan_core::{Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnum};
 
@@ -19,6 +18,7 @@ use super::entry::{
     DirDone, DirId, DirRow, Existing, FileNode, InstalledFile, Job, Marker, Message, NewDir, Place,
     Text,
 };
+use super::queue::{Inbox, Queue};
 use super::shared::Shared;
 use crate::db::write::{self as rows, BaseRow};
 use crate::db::{Db, Presence};
@@ -33,6 +33,8 @@ const BATCH_BYTES: usize = 8 << 20;
 const BATCH_ENTRIES: usize = 4000;
 /// or is so old.
 const BATCH_TIME: Duration = Duration::from_millis(900);
+/// So many messages at a time are worth waking up for.
+const WORTH_WAKING: usize = 64;
 
 /// What stays the same for all rows of an update.
 #[derive(Debug)]
@@ -50,7 +52,8 @@ pub(super) struct Recorder<'e, 'a> {
     store: &'e Store,
     shared: &'e Shared,
     constants: Constants,
-    jobs: Sender<Job>,
+    inbox: &'e Inbox,
+    queue: &'e Queue,
     batch: Vec<Entry>,
     batch_bytes: usize,
     began: Option<Instant>,
@@ -96,14 +99,16 @@ impl<'e, 'a> Recorder<'e, 'a> {
         store: &'e Store,
         shared: &'e Shared,
         constants: Constants,
-        jobs: Sender<Job>,
+        inbox: &'e Inbox,
+        queue: &'e Queue,
     ) -> Self {
         Self {
             db,
             store,
             shared,
             constants,
-            jobs,
+            inbox,
+            queue,
             batch: Vec::new(),
             batch_bytes: 0,
             began: None,
@@ -117,18 +122,17 @@ impl<'e, 'a> Recorder<'e, 'a> {
     }
 
     /// Runs until all that was announced is recorded and on disk, or has failed.
-    pub(super) fn run(mut self, inbox: &Receiver<Message>) {
+    pub(super) fn run(mut self) {
         while !self.is_finished() {
-            let wait = match self.began {
-                Some(began) => BATCH_TIME.saturating_sub(began.elapsed()),
-                None => Duration::from_secs(60),
-            };
-            match inbox.recv_timeout(wait) {
-                Ok(message) => self.take(message),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+            let messages = self.inbox.take(self.wanted(), self.patience());
+            let idle = messages.is_empty();
+            for message in messages {
+                self.take(message);
+                if self.is_full() {
+                    self.commit();
+                }
             }
-            if self.is_due(inbox) {
+            if self.is_due(idle) {
                 self.commit();
             }
         }
@@ -137,22 +141,49 @@ impl<'e, 'a> Recorder<'e, 'a> {
         }
     }
 
+    /// Returns how many messages are worth waking up for.
+    fn wanted(&self) -> usize {
+        let to_come = match self.expected {
+            Some(files) => {
+                let files = usize::try_from(files.saturating_sub(self.files));
+                files.unwrap_or(usize::MAX).saturating_add(self.in_flight)
+            }
+            None => usize::MAX,
+        };
+        to_come.clamp(1, WORTH_WAKING)
+    }
+
+    /// Returns how long to wait for them.
+    fn patience(&self) -> Duration {
+        let limit = match self.began {
+            Some(began) => BATCH_TIME.saturating_sub(began.elapsed()),
+            None => BATCH_TIME,
+        };
+        // Whoever waits for memory should not have to wait for more.
+        if self.shared.budget.is_waited_for() || self.expected.is_some() {
+            limit.min(Duration::from_millis(20))
+        } else {
+            limit
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.batch_bytes >= BATCH_BYTES || self.batch.len() >= BATCH_ENTRIES
+    }
+
     fn is_finished(&self) -> bool {
         self.expected.is_some_and(|files| self.files >= files)
             && self.in_flight == 0
             && self.batch.is_empty()
     }
 
-    fn is_due(&self, inbox: &Receiver<Message>) -> bool {
+    fn is_due(&self, idle: bool) -> bool {
         let Some(began) = self.began else {
             return false;
         };
-        self.batch_bytes >= BATCH_BYTES
-            || self.batch.len() >= BATCH_ENTRIES
-            || began.elapsed() >= BATCH_TIME
-            || inbox.is_empty()
-                && (self.expected.is_some_and(|files| self.files >= files)
-                    || self.in_flight == 0 && self.shared.budget.is_waited_for())
+        began.elapsed() >= BATCH_TIME
+            || self.expected.is_some_and(|files| self.files >= files)
+            || self.shared.budget.is_waited_for() && (idle || self.in_flight == 0)
     }
 
     fn take(&mut self, message: Message) {
@@ -176,9 +207,8 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 self.files += 1;
                 self.shared.fail(error);
             }
-            Message::Done { item, file, freed } => {
+            Message::Done { item, file } => {
                 self.in_flight -= 1;
-                self.shared.budget.free(freed);
                 self.done.push((item, file));
             }
             Message::JobsFailed { count, error } => {
@@ -428,7 +458,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
                             item,
                             folder: Arc::clone(&dir.folder),
                         };
-                        self.in_flight -= dir.parent.when_ready(job, &self.jobs);
+                        self.in_flight -= dir.parent.when_ready(job, self.queue);
                     }
                 }
                 Entry::File { file, text, bytes } => self.start_file(file, text, bytes, &items),
@@ -468,7 +498,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
                     size: text.size,
                     recipe: file.recipe,
                 };
-                self.in_flight -= folder.when_ready(job, &self.jobs);
+                self.in_flight -= folder.when_ready(job, self.queue);
             }
             (Place::Existing(existing), text) => {
                 match self.install_existing(&file, existing, text.as_ref(), bytes.as_deref()) {

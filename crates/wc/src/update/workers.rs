@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use crossbeam_channel::{Receiver, Sender, never, select_biased};
 use md5::Digest as _;
 use sylvan_core::{Error, ErrorCode, Md5, Result, Sha1};
 use sylvan_delta::{Applier, Base, EmptyBase, SeekBase, TextFormat};
 
 use super::entry::{DirDisk, FileJob, FileNode, Incoming, Job, Message, Place, Text};
+use super::queue::{Inbox, Queue, Work};
 use super::record::lock;
 use super::shared::Shared;
 use crate::db::Db;
@@ -20,36 +20,44 @@ use crate::install::{self, Installed, Source};
 use crate::pristine::{self, Claim, Store, TempText};
 
 /// What a worker works with.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct Worker<'e, 'a> {
     pub db: &'e Mutex<&'a mut Db>,
     pub store: &'e Store,
     pub shared: &'e Shared,
-    pub recorder: Sender<Message>,
-    pub jobs: Sender<Job>,
+    pub inbox: &'e Inbox,
+    pub queue: &'e Queue,
     /// Texts up to this length stay in memory until they are installed.
     pub keep: usize,
 }
 
 impl Worker<'_, '_> {
-    /// Works until told to stop. What is recorded is written first, since it frees memory.
-    pub(super) fn run(&self, jobs: &Receiver<Job>, mut files: Receiver<FileJob>) {
-        loop {
-            select_biased! {
-                recv(jobs) -> job => match job {
-                    Ok(Job::Stop) | Err(_) => return,
-                    Ok(job) => self.work(job),
-                },
-                recv(files) -> file => match file {
-                    Ok(file) => self.receive(file),
-                    Err(_) => files = never(),
-                },
+    /// Works until told to stop.
+    pub(super) fn run(&self) {
+        let mut share = Vec::new();
+        let mut done = Done::default();
+        while self.queue.pop(&mut share) {
+            for work in share.drain(..) {
+                match work {
+                    Work::Job(job) => self.work(job, &mut done),
+                    Work::File(file) => self.receive(*file, &mut done),
+                }
             }
+            self.report(&mut done);
+        }
+    }
+
+    /// Tells what was done. Texts are declared written only now, so that the row of who waited for
+    /// one comes after its own.
+    pub(super) fn report(&self, done: &mut Done) {
+        self.inbox.send_all(&mut done.messages);
+        for sha1 in done.texts.drain(..) {
+            self.store.written(&sha1);
         }
     }
 
     /// Takes a file as it was received and hands it on with its text in the store.
-    pub(super) fn receive(&self, job: FileJob) {
+    fn receive(&self, job: FileJob, done: &mut Done) {
         let FileJob {
             file,
             incoming,
@@ -59,61 +67,75 @@ impl Worker<'_, '_> {
         let text = self.text(&file, incoming);
         self.shared.budget.free(budget);
         match text {
-            Ok(sink) => self.store_text(file, sink, expected),
-            Err(error) => self.tell(Message::FileFailed(error)),
+            Ok(sink) => self.store_text(file, sink, expected, done),
+            Err(error) => done.messages.push(Message::FileFailed(error)),
         }
     }
 
     /// Puts a whole text under its name and tells the recorder; `None` is the text of the base.
-    pub(super) fn store_text(&self, file: FileNode, sink: Option<Sink>, expected: Option<Md5>) {
-        let Some(sink) = sink else {
-            self.tell(Message::File {
+    pub(super) fn store_text(
+        &self,
+        file: FileNode,
+        sink: Option<Sink>,
+        expected: Option<Md5>,
+        done: &mut Done,
+    ) {
+        let stored = sink.map(|sink| self.put(&file, sink, expected, done));
+        done.messages.push(match stored {
+            None => Message::File {
                 file,
                 text: None,
                 bytes: None,
-            });
-            return;
-        };
+            },
+            Some(Ok((text, bytes))) => Message::File {
+                file,
+                text: Some(text),
+                bytes,
+            },
+            Some(Err(error)) => Message::FileFailed(error),
+        });
+    }
+
+    fn put(
+        &self,
+        file: &FileNode,
+        sink: Sink,
+        expected: Option<Md5>,
+        done: &mut Done,
+    ) -> Result<(Text, Option<Bytes>)> {
         let (digest, held) = sink.finish();
         if let Some(expected) = expected.filter(|expected| *expected != digest.md5) {
-            self.tell(Message::FileFailed(checksum_mismatch(
-                &file.disk_path,
-                expected,
-                digest.md5,
-            )));
-            return;
+            return Err(checksum_mismatch(&file.disk_path, expected, digest.md5));
         }
-        let claim = self.store.claim(&digest.sha1, || {
-            Ok(lock(self.db).pristine_md5(&digest.sha1)?.is_some())
-        });
-        let (new, bytes) = match claim {
-            Err(error) => return self.tell(Message::FileFailed(error)),
-            Ok(Claim::Present) => (false, self.keep(held)),
-            Ok(Claim::Write) => {
-                let written = match held {
-                    Held::Memory(text) => self
-                        .store
-                        .write(&digest.sha1, &text)
-                        .map(|()| self.keep(Held::Memory(text))),
-                    Held::Temp(temp) => self.store.install_temp(temp, &digest.sha1).map(|()| None),
-                };
-                match written {
-                    Ok(bytes) => (true, bytes),
-                    Err(error) => {
-                        self.store.failed(&digest.sha1);
-                        return self.tell(Message::FileFailed(error));
-                    }
-                }
-            }
+        let known = || Ok(lock(self.db).pristine_md5(&digest.sha1)?.is_some());
+        let claim = self
+            .store
+            .claim(&digest.sha1, known, || self.report(done))?;
+        if claim == Claim::Present {
+            return Ok((digest, self.keep(held)));
+        }
+        let written = match held {
+            Held::Memory(text) => self
+                .store
+                .write(&digest.sha1, &text)
+                .map(|()| self.keep(Held::Memory(text))),
+            Held::Temp(temp) => self.store.install_temp(temp, &digest.sha1).map(|()| None),
         };
-        self.tell(Message::File {
-            file,
-            text: Some(Text { new, ..digest }),
-            bytes,
-        });
-        if new {
-            // Only now, so that the row of who waited for this text comes after its own.
-            self.store.written(&digest.sha1);
+        match written {
+            Ok(bytes) => {
+                done.texts.push(digest.sha1);
+                Ok((
+                    Text {
+                        new: true,
+                        ..digest
+                    },
+                    bytes,
+                ))
+            }
+            Err(error) => {
+                self.store.failed(&digest.sha1);
+                Err(error)
+            }
         }
     }
 
@@ -150,9 +172,9 @@ impl Worker<'_, '_> {
         text.finish().map(Some)
     }
 
-    fn work(&self, job: Job) {
+    fn work(&self, job: Job, done: &mut Done) {
         match job {
-            Job::MakeDir { item, folder } => self.make_dir(item, &folder),
+            Job::MakeDir { item, folder } => self.make_dir(item, &folder, done),
             Job::Install {
                 item,
                 path,
@@ -178,34 +200,27 @@ impl Worker<'_, '_> {
                 };
                 let installed =
                     install::in_place(&disk_path, source, &recipe, how, self.shared.settle);
-                let freed = bytes.as_ref().map_or(0, Bytes::len);
-                self.tell(match installed {
+                self.shared
+                    .budget
+                    .free(bytes.map_or(0, |bytes| bytes.len()));
+                done.messages.push(match installed {
                     Ok(Installed::Done(recorded)) => {
                         self.shared.progress.add_files(1);
                         self.shared.progress.add_bytes(size);
                         Message::Done {
                             item,
                             file: Some((path, recorded)),
-                            freed,
                         }
                     }
                     // What appeared there in the meantime is the user's, and shows as modified.
-                    Ok(Installed::Obstructed) => Message::Done {
-                        item,
-                        file: None,
-                        freed,
-                    },
-                    Err(error) => {
-                        self.shared.budget.free(freed);
-                        Message::JobsFailed { count: 1, error }
-                    }
+                    Ok(Installed::Obstructed) => Message::Done { item, file: None },
+                    Err(error) => Message::JobsFailed { count: 1, error },
                 });
             }
-            Job::Stop => {}
         }
     }
 
-    fn make_dir(&self, item: i64, folder: &Arc<DirDisk>) {
+    fn make_dir(&self, item: i64, folder: &Arc<DirDisk>, done: &mut Done) {
         let path = &folder.path;
         let failed = |error: &std::io::Error| {
             Error::io(
@@ -224,23 +239,29 @@ impl Worker<'_, '_> {
         };
         match made {
             Ok(ours) => {
-                folder.made(ours, &self.jobs);
-                self.tell(Message::Done {
-                    item,
-                    file: None,
-                    freed: 0,
-                });
+                folder.made(ours, self.queue);
+                done.messages.push(Message::Done { item, file: None });
             }
             Err(error) => {
                 let count = 1 + folder.abandon();
-                self.tell(Message::JobsFailed { count, error });
+                done.messages.push(Message::JobsFailed { count, error });
             }
         }
     }
+}
 
-    fn tell(&self, message: Message) {
-        // The recorder stops last; if it has gone it has failed, and said so.
-        drop(self.recorder.send(message));
+/// What a worker has done and not told yet.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    messages: Vec<Message>,
+    /// Texts that were written.
+    texts: Vec<Sha1>,
+}
+
+impl Done {
+    /// Adds a failure.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.messages.push(Message::FileFailed(error));
     }
 }
 
@@ -330,7 +351,7 @@ impl Sink {
     pub(super) fn put(self, store: &Store, db: &Db) -> Result<Text> {
         let (text, held) = self.finish();
         let known = || Ok(db.pristine_md5(&text.sha1)?.is_some());
-        if store.claim(&text.sha1, known)? == Claim::Present {
+        if store.claim(&text.sha1, known, || {})? == Claim::Present {
             return Ok(text);
         }
         match held {
