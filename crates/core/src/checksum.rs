@@ -150,7 +150,14 @@ macro_rules! show_hex {
     ($($digest:ident)*) => {$(
         impl fmt::Display for $digest {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                const DIGITS: &[u8; 16] = b"0123456789abcdef";
+                let mut hex = [0; 40];
+                for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
+                    pair[0] = DIGITS[usize::from(byte >> 4)];
+                    pair[1] = DIGITS[usize::from(byte & 15)];
+                }
+                let hex = std::str::from_utf8(&hex[..2 * self.0.len()]);
+                f.write_str(hex.unwrap_or_default())
             }
         }
 

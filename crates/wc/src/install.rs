@@ -119,8 +119,14 @@ pub fn in_place(
     if let Some(time) = recipe.time {
         disk::set_time(&file, time, path)?;
     }
-    disk::close(file, settle, path)?;
-    stat(path).map(Installed::Done)
+    if settle {
+        disk::close(file, settle, path)?;
+        return stat(path).map(Installed::Done);
+    }
+    let meta = file
+        .metadata()
+        .map_err(|error| Error::io(&error, format_args!("Can't stat '{}'", path.display())))?;
+    size_and_time(&meta).map(Installed::Done)
 }
 
 /// Writes a working file beside its place and moves it there, over what is there.
@@ -343,9 +349,13 @@ fn umask() -> u32 {
 pub(crate) fn stat(path: &Path) -> Result<Option<(i64, i64)>> {
     let meta = std::fs::symlink_metadata(path)
         .map_err(|error| Error::io(&error, format_args!("Can't stat '{}'", path.display())))?;
+    size_and_time(&meta)
+}
+
+fn size_and_time(meta: &std::fs::Metadata) -> Result<Option<(i64, i64)>> {
     let size = i64::try_from(meta.len())
         .map_err(|_| Error::new(ErrorCode::WC_CORRUPT, "A file is too large"))?;
-    Ok(Some((size, disk::mtime_micros(&meta))))
+    Ok(Some((size, disk::mtime_micros(meta))))
 }
 
 fn open_failed(error: &std::io::Error, path: &Path) -> Error {

@@ -122,7 +122,7 @@ impl WorkingCopy {
 
     /// Returns the local path of a node.
     pub fn local_path(&self, path: &RelPath) -> Dirent {
-        self.root.join(path.as_str())
+        self.root.join_relpath(path)
     }
 
     /// Returns the path of something in the administrative folder.

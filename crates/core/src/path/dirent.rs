@@ -1,7 +1,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::split_last;
+use super::{RelPath, split_last};
 
 /// A local path in Subversion's internal style: `/` between components, no `.` components, no
 /// doubled or trailing slash; empty for the current directory. `..` stays as it was typed.
@@ -65,6 +65,17 @@ impl Dirent {
             return Self::new(other);
         }
         Self::new(&format!("{}/{other}", self.0))
+    }
+
+    /// Appends a path that is canonical already; cheaper than [`Dirent::join`].
+    #[must_use]
+    pub fn join_relpath(&self, path: &RelPath) -> Self {
+        let separator = match self.0.as_str() {
+            "" | "/" => "",
+            _ if path.is_root() => "",
+            _ => "/",
+        };
+        Self([self.as_str(), separator, path.as_str()].concat())
     }
 
     /// Makes the path absolute below `current` (an absolute path), and resolves `..` by text as
@@ -137,5 +148,14 @@ mod tests {
         );
         assert_eq!(Dirent::new("/ab").strip_prefix(&Dirent::new("/a")), None);
         assert_eq!(Dirent::new("/a").dirname().as_str(), "/");
+        for (parent, child, joined) in [
+            ("/a", "b/c", "/a/b/c"),
+            ("/", "b", "/b"),
+            ("", "b", "b"),
+            ("/a", "", "/a"),
+        ] {
+            let child = RelPath::new(child).unwrap();
+            assert_eq!(Dirent::new(parent).join_relpath(child).as_str(), joined);
+        }
     }
 }

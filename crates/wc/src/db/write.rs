@@ -50,6 +50,7 @@ statements!("write.sql":
     DELETE_WORKING,
     SELECT_FILES_WITH_PROPS,
     USE_LARGE_CACHE,
+    RECORD_ROW_FILE_INFO,
 );
 
 /// When and by whom a node was changed last.

@@ -177,3 +177,7 @@ WHERE wc_id = ?1 AND op_depth = 0 AND kind = 'file' AND presence = 'normal'
 
 -- name: USE_LARGE_CACHE
 PRAGMA cache_size = -8192
+
+-- name: RECORD_ROW_FILE_INFO
+UPDATE nodes SET translated_size = ?3, last_mod_time = ?4
+WHERE rowid = ?1 AND local_relpath = ?2

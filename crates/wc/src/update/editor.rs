@@ -233,7 +233,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
     }
 
     fn local(&self, path: &RelPath) -> Dirent {
-        self.fixed.root.join(path.as_str())
+        self.fixed.root.join_relpath(path)
     }
 
     fn target_path(&self) -> RelPathBuf {
@@ -267,16 +267,13 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
 
     /// Returns the path of a child, refusing what is not one name in its folder.
     fn child_path(&mut self, parent: Token, path: &RelPath) -> Result<RelPathBuf> {
-        let local = self.local(path);
-        let dir = self.dir(parent)?;
-        let name = path.basename();
-        let child = dir.path.child(name).map_err(|_| {
+        let child = self.dir(parent)?.path.child(path.basename());
+        child.map_err(|_| {
             Error::new(
                 ErrorCode::WC_OBSTRUCTED_UPDATE,
-                format!("Path '{local}' is not in the working copy"),
+                format!("Path '{}' is not in the working copy", self.local(path)),
             )
-        })?;
-        Ok(child)
+        })
     }
 
     fn refuse_adm_dir(&self, path: &RelPath, what: &str) -> Result<()> {

@@ -184,8 +184,22 @@ pub(super) struct Text {
     pub new: bool,
 }
 
-/// A file that was installed; size and time unless it is a symlink.
-pub(super) type InstalledFile = (RelPathBuf, Option<(i64, i64)>);
+/// A file that was installed.
+#[derive(Debug)]
+pub(super) struct InstalledFile {
+    /// The id of its row in NODES, which finds it faster than its path.
+    pub row: i64,
+    pub path: RelPathBuf,
+    /// Size and time; symlinks have none.
+    pub recorded: Option<(i64, i64)>,
+}
+
+/// A work item, and the row of the node that it is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Promise {
+    pub item: i64,
+    pub row: i64,
+}
 
 /// What the recording thread gets.
 #[derive(Debug)]
@@ -279,7 +293,7 @@ pub(super) enum Job {
     MakeDir { item: i64, folder: Arc<DirDisk> },
     /// Write a working file.
     Install {
-        item: i64,
+        promise: Promise,
         path: RelPathBuf,
         folder: Arc<DirDisk>,
         disk_path: PathBuf,

@@ -16,7 +16,7 @@ use sylvan_core::{Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnu
 use super::delete::{self, Removal};
 use super::entry::{
     DirDone, DirId, DirRow, Existing, FileNode, InstalledFile, Job, Marker, Message, NewDir, Place,
-    Text,
+    Promise, Text,
 };
 use super::queue::{Inbox, Queue};
 use super::shared::Shared;
@@ -299,10 +299,12 @@ impl<'e, 'a> Recorder<'e, 'a> {
 
     fn retire(&self, db: &Db, done: &[(i64, Option<InstalledFile>)]) -> Result<()> {
         for (_, file) in done {
-            if let Some((path, Some((size, time)))) = file {
+            if let Some(file) = file
+                && let Some((size, time)) = file.recorded
+            {
                 db.execute(
-                    rows::RECORD_BASE_FILE_INFO,
-                    params![db.wc_id(), path.as_str(), size, time],
+                    rows::RECORD_ROW_FILE_INFO,
+                    params![file.row, file.path.as_str(), size, time],
                 )?;
             }
         }
@@ -310,14 +312,14 @@ impl<'e, 'a> Recorder<'e, 'a> {
     }
 
     /// Writes an entry's rows; returns its work items.
-    fn write(&self, db: &Db, entry: &Entry) -> Result<Vec<i64>> {
+    fn write(&self, db: &Db, entry: &Entry) -> Result<Vec<Promise>> {
         match entry {
             Entry::Dir(dir) => {
                 let mut row = self.row(&dir.path, &dir.repos_path, NodeKind::Dir);
                 row.presence = Presence::Incomplete;
                 row.depth = Some(dir.depth);
                 self.put(db, &row, dir.replace)?;
-                Ok(vec![db.put_work_item(&item::dir_install(&dir.path))?])
+                promise(db, &item::dir_install(&dir.path))
             }
             Entry::DirStart { path, repos_path } => {
                 db.execute(
@@ -339,7 +341,10 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 Ok(Vec::new())
             }
             Entry::File { file, text, .. } => self.write_file(db, file, text.as_ref()),
-            Entry::Delete(delete) => delete::remove_rows(db, delete),
+            Entry::Delete(delete) => Ok(delete::remove_rows(db, delete)?
+                .into_iter()
+                .map(|item| Promise { item, row: 0 })
+                .collect()),
         }
     }
 
@@ -371,7 +376,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
         Ok(())
     }
 
-    fn write_file(&self, db: &Db, file: &FileNode, text: Option<&Text>) -> Result<Vec<i64>> {
+    fn write_file(&self, db: &Db, file: &FileNode, text: Option<&Text>) -> Result<Vec<Promise>> {
         if let Some(text) = text.filter(|text| text.new) {
             db.put_pristine(&text.sha1, &text.md5, text.size)?;
         }
@@ -388,7 +393,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
             Place::New { replace } => {
                 self.put(db, &row, *replace)?;
                 let item = item::file_install(&file.path, self.constants.use_commit_times, true);
-                Ok(vec![db.put_work_item(&item)?])
+                promise(db, &item)
             }
             Place::TakeOver { replace } => {
                 self.put(db, &row, *replace)?;
@@ -407,7 +412,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 } else {
                     return Ok(Vec::new());
                 };
-                Ok(vec![db.put_work_item(&item)?])
+                promise(db, &item)
             }
         }
     }
@@ -441,7 +446,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
     }
 
     /// Starts the disk work of what was recorded.
-    fn start(&mut self, batch: Vec<Entry>, items: Vec<Vec<i64>>) {
+    fn start(&mut self, batch: Vec<Entry>, items: Vec<Vec<Promise>>) {
         self.store
             .recorded(batch.iter().filter_map(|entry| match entry {
                 Entry::File {
@@ -452,20 +457,23 @@ impl<'e, 'a> Recorder<'e, 'a> {
         for (entry, items) in batch.into_iter().zip(items) {
             match entry {
                 Entry::Dir(dir) => {
-                    for item in items {
+                    for promise in items {
                         self.in_flight += 1;
                         let job = Job::MakeDir {
-                            item,
+                            item: promise.item,
                             folder: Arc::clone(&dir.folder),
                         };
                         self.in_flight -= dir.parent.when_ready(job, self.queue);
                     }
                 }
                 Entry::File { file, text, bytes } => self.start_file(file, text, bytes, &items),
-                Entry::Delete(_) => match delete::run(&self.constants, self.db, &items) {
-                    Ok(()) => self.done.extend(items.into_iter().map(|item| (item, None))),
-                    Err(error) => self.shared.fail(error),
-                },
+                Entry::Delete(_) => {
+                    let items: Vec<_> = items.iter().map(|promise| promise.item).collect();
+                    match delete::run(&self.constants, self.db, &items) {
+                        Ok(()) => self.done.extend(items.into_iter().map(|item| (item, None))),
+                        Err(error) => self.shared.fail(error),
+                    }
+                }
                 Entry::DirStart { .. } | Entry::DirDone(_) | Entry::Marker(_) => {}
             }
         }
@@ -476,10 +484,10 @@ impl<'e, 'a> Recorder<'e, 'a> {
         file: FileNode,
         text: Option<Text>,
         bytes: Option<Bytes>,
-        items: &[i64],
+        promises: &[Promise],
     ) {
         let freed = bytes.as_ref().map_or(0, Bytes::len);
-        let Some(item) = items.first().copied() else {
+        let Some(promise) = promises.first().copied() else {
             self.shared.budget.free(freed);
             self.shared.progress.add_files(1);
             return;
@@ -489,7 +497,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 self.in_flight += 1;
                 let folder = Arc::clone(&file.folder);
                 let job = Job::Install {
-                    item,
+                    promise,
                     path: file.path,
                     folder: file.folder,
                     disk_path: file.disk_path,
@@ -502,7 +510,14 @@ impl<'e, 'a> Recorder<'e, 'a> {
             }
             (Place::Existing(existing), text) => {
                 match self.install_existing(&file, existing, text.as_ref(), bytes.as_deref()) {
-                    Ok(recorded) => self.done.push((item, Some((file.path, recorded)))),
+                    Ok(recorded) => self.done.push((
+                        promise.item,
+                        Some(InstalledFile {
+                            row: promise.row,
+                            path: file.path,
+                            recorded,
+                        }),
+                    )),
                     Err(error) => self.shared.fail(error),
                 }
                 self.shared.budget.free(freed);
@@ -548,6 +563,13 @@ impl<'e, 'a> Recorder<'e, 'a> {
             _ => false,
         })
     }
+}
+
+/// Adds a work item for the row that was just written.
+fn promise(db: &Db, work: &[u8]) -> Result<Vec<Promise>> {
+    let row = db.connection().last_insert_rowid();
+    let item = db.put_work_item(work)?;
+    Ok(vec![Promise { item, row }])
 }
 
 /// A commit is a step that tests can break.

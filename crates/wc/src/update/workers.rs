@@ -10,7 +10,9 @@ use md5::Digest as _;
 use sylvan_core::{Error, ErrorCode, Md5, Result, Sha1};
 use sylvan_delta::{Applier, Base, EmptyBase, SeekBase, TextFormat};
 
-use super::entry::{DirDisk, FileJob, FileNode, Incoming, Job, Message, Place, Text};
+use super::entry::{
+    DirDisk, FileJob, FileNode, Incoming, InstalledFile, Job, Message, Place, Text,
+};
 use super::queue::{Inbox, Queue, Work};
 use super::record::lock;
 use super::shared::Shared;
@@ -176,7 +178,7 @@ impl Worker<'_, '_> {
         match job {
             Job::MakeDir { item, folder } => self.make_dir(item, &folder, done),
             Job::Install {
-                item,
+                promise,
                 path,
                 folder,
                 disk_path,
@@ -208,12 +210,19 @@ impl Worker<'_, '_> {
                         self.shared.progress.add_files(1);
                         self.shared.progress.add_bytes(size);
                         Message::Done {
-                            item,
-                            file: Some((path, recorded)),
+                            item: promise.item,
+                            file: Some(InstalledFile {
+                                row: promise.row,
+                                path,
+                                recorded,
+                            }),
                         }
                     }
                     // What appeared there in the meantime is the user's, and shows as modified.
-                    Ok(Installed::Obstructed) => Message::Done { item, file: None },
+                    Ok(Installed::Obstructed) => Message::Done {
+                        item: promise.item,
+                        file: None,
+                    },
                     Err(error) => Message::JobsFailed { count: 1, error },
                 });
             }
