@@ -2,7 +2,7 @@
 //!
 //! * [`getopt`]: option parsing with Subversion's rules and texts;
 //! * [`table`]: option and subcommand tables as data;
-//! * [`print`]: standard output and standard error;
+//! * [`mod@print`]: standard output and standard error;
 //! * [`xml`]: XML byte for byte as Subversion writes it;
 //!
 //! Nothing here knows a particular program.

@@ -1,7 +1,7 @@
 //! `svn status`: local changes, and with `--show-updates` those of the repository.
 //!
 //! The working copy is walked once. For `--show-updates` the repository is asked first: what it has
-//! changed is noted ([`changes`]) and joined with what the walk finds.
+//! changed is noted (`changes`) and joined with what the walk finds.
 
 mod changes;
 mod join;

@@ -201,7 +201,7 @@ pub struct FileExternal {
 /// file in it.
 ///
 /// # Errors
-/// As [`update::run`](crate::update::run).
+/// As `update::run`.
 pub fn update_file(
     wc: &mut WorkingCopy,
     lock: &WcLock,

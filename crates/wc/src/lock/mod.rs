@@ -1,7 +1,7 @@
 //! The working copy's write lock.
 //!
 //! A lock is a row in WC_LOCK, as Subversion has it. A row alone does not tell whether the program
-//! that made it still runs, so ours comes with an [`owner`] file.
+//! that made it still runs, so ours comes with an `owner` file.
 
 mod owner;
 

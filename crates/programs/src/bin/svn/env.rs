@@ -92,12 +92,20 @@ impl Env {
             progress: self.progress.clone(),
             made: OnceLock::new(),
         };
+        let mut wc = sylvan_wc::Options::from_config(&config, PROGRAM.name);
+        wc.time_zone = self.zone();
+        if let Some(workers) = std::env::var("SYLVAN_WORKERS")
+            .ok()
+            .and_then(|n| n.parse().ok())
+        {
+            wc.workers = Some(workers);
+        }
         Ok(sylvan_client::Context {
             sessions: Sessions::new(Box::new(move |url, redirected| match redirected {
                 Some(tell) => sylvan_ra::open_following(url, shared.context(), tell),
                 None => sylvan_ra::open(url, shared.context()),
             })),
-            wc: sylvan_wc::Options::from_config(&config, PROGRAM.name),
+            wc,
             config,
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
