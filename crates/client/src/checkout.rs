@@ -115,6 +115,9 @@ fn prepare<'s>(
                     format!("'{path}' is already a working copy for a different URL"),
                 ));
             }
+            if at.is_root() {
+                wc.complete()?;
+            }
             Ok(wc)
         }
         NodeKind::Dir => create(context, session, found, path, depth),

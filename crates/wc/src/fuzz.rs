@@ -38,7 +38,10 @@ pub fn rows(data: &[u8]) {
         depth: sylvan_core::Depth::Infinity,
     };
     let first = FirstRows { root: &root };
-    if let Ok(db) = Db::create(&dir.join("wc.db"), &dir, &Options::default(), &first) {
+    let (path, options) = (dir.join("wc.db"), Options::default());
+    if Db::create(&path, &dir, &options, &first).is_ok()
+        && let Ok(db) = Db::open(&path, &options)
+    {
         spoil(&db, data);
         for path in [RelPath::ROOT, RelPath::new("a").unwrap_or(RelPath::ROOT)] {
             let _ = db.node(path);

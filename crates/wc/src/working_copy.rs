@@ -1,16 +1,24 @@
 mod find;
 
-use std::path::Path;
-
 use sylvan_core::{Depth, Dirent, Error, RelPath, RelPathBuf, Result, Revnum, Url};
+use sylvan_io::file;
 
-use crate::Options;
-use crate::db::{Db, FirstRows};
+use crate::db::{Db, FirstRows, OpenError};
+use crate::{Options, disk};
 
 /// The name of the administrative folder.
 pub const ADM_DIR: &str = ".svn";
 
-/// What `.svn/entries` and `.svn/format` say, so that clients before format 12 keep off.
+/// Its name until it is whole.
+const UNBORN_ADM_DIR: &str = ".svn-new~";
+
+/// The name of the database in it.
+const DATABASE: &str = "wc.db";
+
+/// Files that are there so that clients before format 12 keep off.
+const FILES_FOR_OLD_CLIENTS: [&str; 2] = ["entries", "format"];
+
+/// What they say.
 const NON_ENTRIES: &str = "12\n";
 
 /// The folder of a repository that a new working copy is for.
@@ -59,30 +67,44 @@ impl WorkingCopy {
 
     /// Makes the administrative folder in the existing folder `root` (absolute) and opens it.
     ///
+    /// It is made under another name and gets its own when it is whole: Subversion's `checkout`
+    /// refuses a folder with an administrative folder that has no database, so nobody but us could
+    /// go on from there. The other name is one that `status` ignores.
+    ///
     /// # Errors
     /// An operating system's error if something cannot be made.
     pub fn create(root: &Dirent, node: &RootNode, options: &Options) -> Result<Self> {
         let adm = root.join(ADM_DIR);
-        make_dir(adm.as_path())?;
-        for name in ["pristine", "tmp"] {
-            make_dir(adm.join(name).as_path())?;
+        if file::exists(adm.as_path())? {
+            // Left by a program that is not as careful.
+            fill(&adm, node, options)?;
+        } else {
+            let unborn = root.join(UNBORN_ADM_DIR);
+            remove_unborn(&unborn)?;
+            fill(&unborn, node, options)?;
+            disk::rename(unborn.as_path(), adm.as_path())?;
         }
-        for name in ["entries", "format"] {
-            let path = adm.join(name);
-            std::fs::write(path.as_path(), NON_ENTRIES)
-                .map_err(|error| Error::io(&error, format_args!("Can't write to file '{path}'")))?;
-        }
-        let db = Db::create(
-            adm.join("wc.db").as_path(),
-            adm.join("tmp").as_path(),
-            options,
-            &FirstRows { root: node },
-        )?;
+        let db = Db::open(adm.join(DATABASE).as_path(), options).map_err(OpenError::of_new)?;
         Ok(Self {
             root: root.clone(),
             db,
             options: options.clone(),
         })
+    }
+
+    /// Writes the files for old clients where they are missing or cut short, which an interrupted
+    /// checkout may have left behind.
+    ///
+    /// # Errors
+    /// An operating system's error if they cannot be read or written.
+    pub fn complete(&self) -> Result<()> {
+        for name in FILES_FOR_OLD_CLIENTS {
+            let path = self.adm_path(name);
+            if file::read_if_exists(path.as_path())?.is_none_or(|text| is_cut_short(&text)) {
+                write_for_old_clients(&path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the working copy's root folder, absolute.
@@ -97,17 +119,15 @@ impl WorkingCopy {
 
     /// Tells whether making a working copy at `root` was interrupted before anything was recorded, so
     /// that [`WorkingCopy::create`] may begin anew: there is no database, or one without tables,
-    /// and no pristine text. (With texts, a missing database is a loss that the user must hear of.)
+    /// and nothing else but what comes before it. (With texts, a missing database is a loss that
+    /// the user must hear of.)
     pub fn is_unborn(root: &Dirent, options: &Options) -> bool {
         let adm = root.join(ADM_DIR);
-        let file = adm.join("wc.db");
-        if file.as_path().is_file() {
-            return Db::is_unborn(file.as_path(), options);
+        let database = adm.join(DATABASE);
+        if database.as_path().is_file() {
+            return Db::is_unborn(database.as_path(), options);
         }
-        let entries = std::fs::read(adm.join("entries").as_path());
-        let pristine = std::fs::read_dir(adm.join("pristine").as_path());
-        entries.is_ok_and(|text| text == NON_ENTRIES.as_bytes())
-            && pristine.is_ok_and(|mut folder| folder.next().is_none())
+        holds_nothing_else(&adm, &["tmp"])
     }
 
     /// Returns the database, for one thread at a time.
@@ -131,13 +151,59 @@ impl WorkingCopy {
     }
 }
 
-fn make_dir(path: &Path) -> Result<()> {
-    match std::fs::create_dir(path) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        Err(error) => Err(Error::io(
-            &error,
-            format_args!("Can't create directory '{}'", path.display()),
-        )),
+/// Makes what an administrative folder holds at first.
+fn fill(adm: &Dirent, node: &RootNode, options: &Options) -> Result<()> {
+    disk::ensure_dir(adm.as_path())?;
+    for name in ["pristine", "tmp"] {
+        disk::ensure_dir(adm.join(name).as_path())?;
     }
+    for name in FILES_FOR_OLD_CLIENTS {
+        write_for_old_clients(&adm.join(name))?;
+    }
+    Db::create(
+        adm.join(DATABASE).as_path(),
+        adm.join("tmp").as_path(),
+        options,
+        &FirstRows { root: node },
+    )
+}
+
+/// Removes what was left of an administrative folder that did not get its name. A folder of the
+/// user's that is called so stays, and is in the way.
+fn remove_unborn(unborn: &Dirent) -> Result<()> {
+    if file::exists(unborn.as_path())? && holds_nothing_else(unborn, &["tmp", DATABASE]) {
+        disk::remove_dir_all(unborn.as_path())?;
+    }
+    Ok(())
+}
+
+/// Tells whether a folder holds nothing but an empty `pristine`, files for old clients, and what
+/// is named in `others`.
+fn holds_nothing_else(adm: &Dirent, others: &[&str]) -> bool {
+    let Ok(names) = file::read_dir(adm.as_path()) else {
+        return false;
+    };
+    names.iter().all(|(name, _)| {
+        let is = |other: &&str| other.as_bytes() == name;
+        if others.iter().any(is) {
+            true
+        } else if name == b"pristine" {
+            file::read_dir(adm.join("pristine").as_path()).is_ok_and(|shards| shards.is_empty())
+        } else if let Some(name) = FILES_FOR_OLD_CLIENTS.iter().find(|file| is(file)) {
+            file::read(adm.join(name).as_path())
+                .is_ok_and(|text| text == NON_ENTRIES.as_bytes() || is_cut_short(&text))
+        } else {
+            false
+        }
+    })
+}
+
+fn write_for_old_clients(path: &Dirent) -> Result<()> {
+    let file = disk::create(path.as_path(), 0o666, disk::Create::Over)
+        .map_err(|error| Error::io(&error, format_args!("Can't open file '{path}'")))?;
+    disk::write(&file, NON_ENTRIES.as_bytes(), path.as_path())
+}
+
+fn is_cut_short(text: &[u8]) -> bool {
+    text.len() < NON_ENTRIES.len() && NON_ENTRIES.as_bytes().starts_with(text)
 }

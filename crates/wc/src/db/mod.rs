@@ -90,7 +90,7 @@ impl Db {
         Ok(db)
     }
 
-    /// Creates a database with its first rows, and opens it.
+    /// Creates a database with its first rows.
     ///
     /// It is made in memory and gets its name when it is whole (through a file in `tmp`), so that
     /// no moment leaves a database without tables for the next program to stumble over.
@@ -103,18 +103,14 @@ impl Db {
         tmp: &Path,
         options: &Options,
         first: &FirstRows<'_>,
-    ) -> Result<Self> {
+    ) -> Result<()> {
         let mut file = TempFile::with_mode(tmp, 0o666)?;
         file.write_all(&image(options, first)?)?;
         if path.exists() && Self::is_unborn(path, options) {
-            file.persist(path)?;
+            file.persist(path)
         } else {
-            file.persist_new(path)?;
+            file.persist_new(path)
         }
-        Self::open(path, options).map_err(|error| match error {
-            OpenError::NoDatabase => corrupt("A new database is none."),
-            OpenError::Failed(error) => error,
-        })
     }
 
     /// Returns the database's file.
@@ -300,6 +296,14 @@ impl OpenError {
             Self::NoDatabase
         } else {
             Self::Failed(error)
+        }
+    }
+
+    /// What it means if the database was made a moment ago.
+    pub(crate) fn of_new(self) -> Error {
+        match self {
+            Self::NoDatabase => corrupt("A new database is none."),
+            Self::Failed(error) => error,
         }
     }
 }

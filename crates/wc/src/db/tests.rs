@@ -15,13 +15,10 @@ fn root_node() -> RootNode {
 }
 
 fn create(dir: &Path, options: &Options) -> Db {
-    Db::create(
-        &dir.join("wc.db"),
-        dir,
-        options,
-        &FirstRows { root: &root_node() },
-    )
-    .unwrap()
+    let path = dir.join("wc.db");
+    let first = FirstRows { root: &root_node() };
+    Db::create(&path, dir, options, &first).unwrap();
+    Db::open(&path, options).unwrap()
 }
 
 fn pragma(db: &Db, name: &str) -> String {
