@@ -120,6 +120,11 @@ impl Store {
         path_in(&self.dir, sha1)
     }
 
+    /// Tells whether a text may have a row, which the database knows for sure.
+    pub(crate) fn may_be_recorded(&self, sha1: &Sha1) -> bool {
+        self.lock().recorded.may_have(sha1)
+    }
+
     /// Asks whether a text must be written; waits while another thread writes the same, after a
     /// call of `before`, in which the caller declares what it has written itself: else two could
     /// wait for each other. `has_row` asks the database.

@@ -6,7 +6,7 @@ use sylvan_core::{
     Checksum, Depth, Md5, NodeKind, Props, RelPath, Result, Revnum, Sha1, Timestamp, props,
 };
 
-use super::node::text;
+use super::node::{integer, text};
 use super::{Db, Layer, Presence, corrupt, statements};
 
 statements!("write.sql":
@@ -16,7 +16,7 @@ statements!("write.sql":
     START_DIRECTORY_UPDATE,
     END_DIRECTORY_UPDATE,
     INSERT_PRISTINE,
-    SELECT_PRISTINE_MD5,
+    SELECT_PRISTINE,
     ANY_PRISTINE,
     SELECT_UNREFERENCED_PRISTINES,
     DELETE_PRISTINE_IF_UNREFERENCED,
@@ -213,14 +213,19 @@ impl Db {
 
     /// Reads the MD5 of a pristine text that is in the store.
     pub(crate) fn pristine_md5(&self, sha1: &Sha1) -> Result<Option<Md5>> {
-        self.row(
-            SELECT_PRISTINE_MD5,
-            [format!("$sha1${sha1}")],
-            |row| match Checksum::parse_db(text(row, 0)?.unwrap_or_default())? {
-                Checksum::Md5(md5) => Ok(md5),
+        Ok(self.pristine(sha1)?.map(|(md5, _)| md5))
+    }
+
+    /// Reads the MD5 and the size of a pristine text that is in the store.
+    pub(crate) fn pristine(&self, sha1: &Sha1) -> Result<Option<(Md5, u64)>> {
+        self.row(SELECT_PRISTINE, [format!("$sha1${sha1}")], |row| {
+            let size = integer(row, 1)?.and_then(|size| u64::try_from(size).ok());
+            let size = size.ok_or_else(|| corrupt("A pristine text has no size"))?;
+            match Checksum::parse_db(text(row, 0)?.unwrap_or_default())? {
+                Checksum::Md5(md5) => Ok((md5, size)),
                 Checksum::Sha1(_) => Err(corrupt("A pristine text has no MD5")),
-            },
-        )
+            }
+        })
     }
 
     /// Adds an item to the work queue and returns its id.

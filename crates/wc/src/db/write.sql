@@ -38,8 +38,8 @@ WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0
 INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount)
 VALUES (?1, ?2, ?3, 0)
 
--- name: SELECT_PRISTINE_MD5
-SELECT md5_checksum FROM pristine WHERE checksum = ?1
+-- name: SELECT_PRISTINE
+SELECT md5_checksum, size FROM pristine WHERE checksum = ?1
 
 -- name: ANY_PRISTINE
 SELECT 1 FROM pristine LIMIT 1

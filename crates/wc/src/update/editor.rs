@@ -10,14 +10,15 @@ use crossbeam_channel::bounded;
 use sylvan_core::props::{self, PropKind};
 use sylvan_core::{
     Depth, Dirent, Error, ErrorCode, Md5, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum,
-    Timestamp, Url, skel,
+    Sha1, Timestamp, Url, skel,
 };
 use sylvan_delta::{CopyFrom, Editor, TextFormat, Token};
 use sylvan_io::Cancel;
 
 use super::delete::Removal;
 use super::entry::{
-    DirDisk, DirDone, DirRow, Existing, FileJob, FileNode, Incoming, Marker, Message, NewDir, Place,
+    DirDisk, DirDone, DirRow, Existing, FileJob, FileNode, Incoming, Marker, Message, NewDir,
+    Place, Text,
 };
 use super::pipeline::{Env, Pipeline, Stream};
 use super::record::{Constants, lock};
@@ -126,6 +127,7 @@ enum FileKind {
 
 enum TextState {
     None,
+    Known(Text),
     Collecting {
         format: TextFormat,
         chunks: Vec<Bytes>,
@@ -745,6 +747,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                 return self.pipeline()?.end_stream(stream, node, expected);
             }
             TextState::None => (Incoming::Unchanged, 0),
+            TextState::Known(text) => (Incoming::Known(text), 0),
             TextState::Collecting {
                 format,
                 chunks,
@@ -793,6 +796,24 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             .map(|value| String::from_utf8_lossy(value).into_owned());
         self.tell(&notification);
         Ok(())
+    }
+
+    /// Looks for a text in the pristine store; one whose file is gone or cut short is not there.
+    fn stored_text(&self, sha1: &Sha1) -> Result<Option<Text>> {
+        let store = &self.env.store;
+        if !store.may_be_recorded(sha1) {
+            return Ok(None);
+        }
+        let Some((md5, size)) = lock(&self.env.db).pristine(sha1)? else {
+            return Ok(None);
+        };
+        let is_whole = matches!(disk::look(&store.path(sha1))?, Found::File { size: found, .. } if found == size);
+        Ok(is_whole.then_some(Text {
+            sha1: *sha1,
+            md5,
+            size,
+            new: false,
+        }))
     }
 
     /// Starts a thread for a text that has become too large to be collected.
@@ -1285,7 +1306,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         let file = self.file(token)?;
         match &mut file.text {
             _ if file.skip => Ok(()),
-            TextState::None => Err(out_of_order()),
+            TextState::None | TextState::Known(_) => Err(out_of_order()),
             TextState::Streaming(stream) => {
                 stream.push(chunk)?;
                 self.step()
@@ -1307,6 +1328,22 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
 
     fn text_end(&mut self, token: Token) -> Result<()> {
         self.file(token).map(|_| ())
+    }
+
+    fn known_text(&mut self, token: Token, sha1: &Sha1) -> Result<bool> {
+        self.step()?;
+        if self.file(token)?.skip {
+            return Ok(true);
+        }
+        let Some(text) = self.stored_text(sha1)? else {
+            return Ok(false);
+        };
+        let file = self.file(token)?;
+        file.edited = true;
+        file.text = TextState::Known(text);
+        let dir = file.dir;
+        self.mark_edited(dir);
+        Ok(true)
     }
 
     fn change_file_prop(&mut self, token: Token, name: &str, value: Option<&[u8]>) -> Result<()> {

@@ -108,6 +108,8 @@ fn given_up(job: Job) -> usize {
 pub(super) enum Incoming {
     /// Nothing arrived: the text of the base stays, or is empty.
     Unchanged,
+    /// It need not arrive: the store has it.
+    Known(Text),
     /// All of it.
     Chunks {
         format: TextFormat,

@@ -66,6 +66,9 @@ impl Worker<'_, '_> {
             expected,
             budget,
         } = job;
+        if let Incoming::Known(text) = incoming {
+            return done.messages.push(take_known(file, text, expected));
+        }
         let text = self.text(&file, incoming);
         self.shared.budget.free(budget);
         match text {
@@ -155,7 +158,7 @@ impl Worker<'_, '_> {
 
     fn text(&self, file: &FileNode, incoming: Incoming) -> Result<Option<Sink>> {
         let (format, chunks) = match incoming {
-            Incoming::Unchanged => {
+            Incoming::Known(_) | Incoming::Unchanged => {
                 return Ok(
                     matches!(file.place, Place::New { .. } | Place::TakeOver { .. })
                         .then(|| Sink::new(self.keep)),
@@ -256,6 +259,20 @@ impl Worker<'_, '_> {
                 done.messages.push(Message::JobsFailed { count, error });
             }
         }
+    }
+}
+
+/// Makes the news of a file whose text was in the store before.
+fn take_known(file: FileNode, text: Text, expected: Option<Md5>) -> Message {
+    match expected.filter(|expected| *expected != text.md5) {
+        Some(expected) => {
+            Message::FileFailed(checksum_mismatch(&file.disk_path, expected, text.md5))
+        }
+        None => Message::File {
+            file,
+            text: Some(text),
+            bytes: None,
+        },
     }
 }
 

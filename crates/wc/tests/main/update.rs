@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bytes::Bytes;
-use sylvan_core::{Depth, Dirent, ErrorCode, Md5, RelPath, RelPathBuf, Result, Revnum, Url};
+use sylvan_core::{Depth, Dirent, ErrorCode, Md5, RelPath, RelPathBuf, Result, Revnum, Sha1, Url};
 use sylvan_delta::{CheckingEditor, Editor, TextFormat, Token};
 use sylvan_io::{Cancel, Progress};
 use sylvan_wc::lock::{Anchor, WcLock};
@@ -103,13 +103,15 @@ fn drive(
 struct Passing<'a>(&'a mut dyn Editor);
 
 macro_rules! pass {
-    ($($name:ident($($arg:ident: $kind:ty),*);)*) => {
+    ($($name:ident($($arg:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {
         impl Editor for Passing<'_> {
-            $(fn $name(&mut self, $($arg: $kind),*) -> Result<()> {
+            $(fn $name(&mut self, $($arg: $kind),*) -> Result<pass!(@ $($result)?)> {
                 self.0.$name($($arg),*)
             })*
         }
     };
+    (@) => { () };
+    (@ $result:ty) => { $result };
 }
 
 pass! {
@@ -126,6 +128,7 @@ pass! {
     apply_text(file: Token, base: Option<Md5>, format: TextFormat);
     text_chunk(file: Token, chunk: Bytes);
     text_end(file: Token);
+    known_text(file: Token, text: &Sha1) -> bool;
     change_file_prop(file: Token, name: &str, value: Option<&[u8]>);
     close_file(file: Token, text: Option<Md5>);
     absent_file(path: &RelPath, parent: Token);
@@ -230,6 +233,58 @@ fn a_wrong_checksum_is_found() {
     });
     assert_eq!(outcome.unwrap_err().code(), ErrorCode::CHECKSUM_MISMATCH);
     assert!(!place.path("a").exists());
+}
+
+#[test]
+fn what_the_store_has_need_not_come_again() {
+    let place = Place::new();
+    let mut wc = place.create();
+    let text = b"text\n";
+    let (outcome, _) = drive(&mut wc, &UpdateOptions::default(), |editor| {
+        let root = begin(editor)?;
+        editor.add_file(relpath("a"), root, None, Token(1))?;
+        assert!(!editor.known_text(Token(1), &Sha1::of(text))?);
+        send_file(editor, Token(1), text)?;
+        end(editor)
+    });
+    outcome.unwrap();
+    let add_known = |editor: &mut dyn Editor, md5: Md5| {
+        let root = begin(editor)?;
+        editor.add_file(relpath("b"), root, None, Token(1))?;
+        assert!(!editor.known_text(Token(1), &Sha1::of(b"other"))?);
+        assert!(editor.known_text(Token(1), &Sha1::of(text))?);
+        editor.change_file_prop(Token(1), "svn:eol-style", Some(b"CRLF"))?;
+        editor.change_file_prop(Token(1), "svn:entry:committed-rev", Some(b"3"))?;
+        editor.close_file(Token(1), Some(md5))?;
+        end(editor)
+    };
+    let (outcome, _) = drive(&mut wc, &UpdateOptions::default(), |editor| {
+        add_known(editor, Md5::of(b"wrong"))
+    });
+    assert_eq!(outcome.unwrap_err().code(), ErrorCode::CHECKSUM_MISMATCH);
+    assert!(!place.path("b").exists());
+    let (outcome, told) = drive(&mut wc, &UpdateOptions::default(), |editor| {
+        add_known(editor, Md5::of(text))
+    });
+    outcome.unwrap();
+    assert!(told.iter().any(|told| told.path == place.root().join("b")));
+    assert_eq!(fs::read(place.path("b")).unwrap(), b"text\r\n");
+    drop(wc);
+    assert_eq!(place.svn(&["status"]), "");
+
+    // A pristine that was cut short is not relied on.
+    let sha1 = Sha1::of(text).to_string();
+    let pristine = place.path(&format!(".svn/pristine/{}/{sha1}.svn-base", &sha1[..2]));
+    fs::remove_file(&pristine).unwrap();
+    fs::write(&pristine, "te").unwrap();
+    let (outcome, _) = drive(&mut place.open(), &UpdateOptions::default(), |editor| {
+        let root = begin(editor)?;
+        editor.open_file(relpath("a"), root, Some(rev(5)), Token(1))?;
+        assert!(!editor.known_text(Token(1), &Sha1::of(text))?);
+        editor.close_file(Token(1), None)?;
+        end(editor)
+    });
+    outcome.unwrap();
 }
 
 #[test]
@@ -356,7 +411,7 @@ fn obstructions_are_taken_over_only_when_asked() {
 fn garbage_in_the_pristine_store_is_replaced() {
     let place = Place::new();
     let mut wc = place.create();
-    let sha1 = sylvan_core::Sha1::of(b"a").to_string();
+    let sha1 = Sha1::of(b"a").to_string();
     let shard = place.path(&format!(".svn/pristine/{}", &sha1[..2]));
     fs::create_dir(&shard).unwrap();
     let text = shard.join(format!("{sha1}.svn-base"));
