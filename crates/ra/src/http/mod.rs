@@ -12,7 +12,7 @@
 //! - `tls`, `x509`: trust as Subversion decides it, client certificates;
 //! - `auth`: Basic and Digest; `client`: requests with credentials, proxies, errors;
 //! - `nodes`: revisions and URLs; `session`: the methods; `update`: reports and the fetching of
-//!   contents.
+//!   contents, which wait in a `queue`.
 //!
 //! # Why no HTTP library
 //!
@@ -26,17 +26,21 @@
 //! A report with contents inside (`send-all`) comes over one connection and needs no request but
 //! itself. Without, each file is got by a request of its own, on several connections at once with
 //! several requests under way on each. `http-bulk-updates` chooses, as the server's
-//! `SVN-Allow-Bulk-Updates: Off` does. By default files are got one by one: the server spends the
-//! same time on both (0.7 s for 1,886 files of 48 MB), but on several threads, and neither side
-//! has to do with base64; a checkout of them over loopback took a seventh of the time of the bulk.
-//! Where a round trip takes 5 ms or more a first checkout takes the bulk, and so does everything
-//! from servers that speak v1 or do not send properties along.
+//! `SVN-Allow-Bulk-Updates: Off` does. By default files are got one by one, as by Subversion: a
+//! checkout of 1,886 files of 48 MB from Debian's Apache on the same machine took 1.0 s instead of
+//! 1.8 s (release build, two busy cores, the least of four runs), 0.44 s of the server's CPU time
+//! instead of 0.63 s, for it needs no base64, and 0.50 s of ours instead of 0.54 s. Four
+//! connections do as well as three, and better than two (1.75 s). Half of a connection's requests
+//! are sent at a time while the other half is under way, so 0.5 ms more for each round trip add
+//! less than 0.1 s. Where a round trip takes 5 ms or more a first checkout takes the bulk, and so
+//! does everything from servers that speak v1 or do not send properties along.
 
 mod auth;
 mod client;
 mod conn;
 mod failure;
 mod nodes;
+mod queue;
 mod session;
 mod settings;
 mod tls;

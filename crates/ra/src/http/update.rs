@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::Duration;
 
 use bytes::Bytes;
-use sylvan_core::{Depth, Error, ErrorCode, RelPathBuf, Result, Url};
+use sylvan_core::{Depth, Error, ErrorCode, Md5, RelPathBuf, Result, Url};
 use sylvan_delta::{Editor, ReportEntry, TextFormat};
 use sylvan_proto::dav::{
     self, BulkUpdates, DELTA_BASE_HEADER, Fetch, Requests, SVNDIFF_TYPE, UpdateParams,
@@ -17,6 +17,7 @@ use sylvan_proto::dav::{
 use super::client::{Answered, Client, Slot, Stamp};
 use super::failure::{self, of_connection};
 use super::nodes::{self, append, href_path, request_path};
+use super::queue::Queue;
 use super::session::HttpSession;
 use super::settings::Compression;
 use super::wire::{Head, Request};
@@ -83,8 +84,7 @@ impl Drive<'_> {
             accept_delta: accept,
             rev_root_stub: rev_root_stub.filter(|_| repository.is_v2()),
             editor: Mutex::new(editor),
-            queue: Mutex::new(Queue::default()),
-            changed: Condvar::new(),
+            queue: Queue::default(),
             stop: Arc::new(AtomicBool::new(false)),
             workers: AtomicUsize::new(0),
         };
@@ -93,14 +93,14 @@ impl Drive<'_> {
             if result.is_err() {
                 pool.stop();
             }
-            pool.close();
+            pool.queue.close();
             if client.settings.max_connections > 2 {
                 pool.work_too(slot);
             }
             result
         });
         // What failed in a worker came first; the rest follows from it.
-        match lock(&pool.queue).failed.take() {
+        match pool.queue.take_failure() {
             Some(error) => Err(error),
             None => result,
         }
@@ -180,10 +180,7 @@ fn accept_svndiff(compression: Compression, latency: Duration) -> &'static str {
     }
 }
 
-/// Files wait in the queue until there are so many; then the report is not read on.
-const MOST_QUEUED: usize = 256;
-
-/// Requests under way on one connection.
+/// The most requests under way on one connection. They are sent half as many at a time.
 const PIPELINE: usize = 8;
 
 /// So many files in the queue for each worker are worth another.
@@ -201,19 +198,10 @@ struct Pool<'a> {
     accept_delta: &'static str,
     rev_root_stub: Option<String>,
     editor: Mutex<&'a mut dyn Editor>,
-    queue: Mutex<Queue>,
-    changed: Condvar,
+    queue: Queue,
     /// Set when something failed, so that nobody waits for the rest.
     stop: Arc<AtomicBool>,
     workers: AtomicUsize,
-}
-
-#[derive(Default)]
-struct Queue {
-    files: VecDeque<Fetch>,
-    /// No more files will come.
-    closed: bool,
-    failed: Option<Error>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -261,19 +249,7 @@ impl<'a> Pool<'a> {
                 }
             }
         }
-        let mut queue = lock(&self.queue);
-        while queue.files.len() >= MOST_QUEUED && queue.failed.is_none() {
-            self.client.context.cancel.check()?;
-            let waited = self.changed.wait_timeout(queue, Duration::from_millis(250));
-            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        if queue.failed.is_some() {
-            return Err(of_connection(failure::CLOSED));
-        }
-        queue.files.push_back(file);
-        let queued = queue.files.len();
-        drop(queue);
-        self.changed.notify_all();
+        let queued = self.queue.push(file, &self.client.context.cancel)?;
         let workers = self.workers.load(Ordering::Relaxed);
         let most = self.client.settings.max_connections - 1;
         if workers < most && queued > workers * FILES_PER_WORKER {
@@ -283,43 +259,14 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
-    /// Says that no more files will come.
-    fn close(&self) {
-        lock(&self.queue).closed = true;
-        self.changed.notify_all();
-    }
-
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        lock(&self.queue).files.clear();
-        self.changed.notify_all();
+        self.queue.stop();
     }
 
     fn fail(&self, error: Error) {
-        lock(&self.queue).failed.get_or_insert(error);
+        self.queue.fail(error);
         self.stop();
-    }
-
-    /// Takes a file from the queue; `None` if there is none now, or with `wait` none any more.
-    fn take(&self, wait: bool) -> Option<Fetch> {
-        let mut queue = lock(&self.queue);
-        loop {
-            if self.stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            if let Some(file) = queue.files.pop_front() {
-                drop(queue);
-                self.changed.notify_all();
-                return Some(file);
-            }
-            if !wait || queue.closed {
-                return None;
-            }
-            queue = self
-                .changed
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
     }
 
     /// Fetches files until there are none any more.
@@ -343,6 +290,7 @@ impl<'a> Pool<'a> {
 
     fn fetch_all(&self, slot: &mut Slot) -> Result<()> {
         let mut window: VecDeque<Part> = VecDeque::new();
+        let mut arrived = Vec::new();
         let mut retries = 0;
         loop {
             if slot.as_ref().is_some_and(|conn| !conn.is_reusable()) {
@@ -352,16 +300,16 @@ impl<'a> Pool<'a> {
                 // What was under way on a lost connection is sent again.
                 window.iter_mut().for_each(|part| part.sent = None);
             }
-            while window.len() < PIPELINE {
-                match self.take(window.is_empty()) {
-                    Some(file) => window.extend(parts_of(file)),
-                    None => break,
-                }
+            if window.len() <= PIPELINE / 2 {
+                self.hand_over(&mut arrived)?;
+                let most = PIPELINE - window.len();
+                let files = self.queue.take(most, window.is_empty());
+                window.extend(files.into_iter().flat_map(parts_of));
             }
             if window.is_empty() {
                 return Ok(());
             }
-            if self.round(slot, &mut window)? {
+            if self.round(slot, &mut window, &mut arrived)? {
                 retries = 0;
             } else {
                 *slot = None;
@@ -375,7 +323,12 @@ impl<'a> Pool<'a> {
 
     /// Sends what has not been sent, and receives the first answer. False if the connection turned
     /// out to be gone, or credentials were asked for, before the answer began.
-    fn round(&self, slot: &mut Slot, window: &mut VecDeque<Part>) -> Result<bool> {
+    fn round(
+        &self,
+        slot: &mut Slot,
+        window: &mut VecDeque<Part>,
+        arrived: &mut Vec<Arrived>,
+    ) -> Result<bool> {
         let fresh = slot.is_none();
         let conn = match slot {
             Some(conn) => conn,
@@ -408,7 +361,7 @@ impl<'a> Pool<'a> {
         let Some(part) = window.pop_front() else {
             return Ok(true);
         };
-        self.deliver(slot, &head, part)?;
+        self.deliver(slot, &head, part, arrived)?;
         if !keep {
             *slot = None;
         }
@@ -443,8 +396,14 @@ impl<'a> Pool<'a> {
         Some(append(&format!("{stub}/{}", base.rev), &base.path))
     }
 
-    /// Gives an answer to the editor.
-    fn deliver(&self, slot: &mut Slot, head: &Head, part: Part) -> Result<()> {
+    /// Gives an answer to the editor; small contents are collected in `arrived`.
+    fn deliver(
+        &self,
+        slot: &mut Slot,
+        head: &Head,
+        part: Part,
+        arrived: &mut Vec<Arrived>,
+    ) -> Result<()> {
         let url = href_path(&part.file.url);
         let request = Request::new(part.method(), url);
         match part.what {
@@ -454,7 +413,8 @@ impl<'a> Pool<'a> {
             }
             What::Text => {
                 self.client.expect(slot, head, &request, 200)?;
-                self.deliver_text(slot, head, &part)
+                arrived.extend(self.deliver_text(slot, head, part)?);
+                Ok(())
             }
         }
     }
@@ -476,37 +436,38 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
-    fn deliver_text(&self, slot: &mut Slot, head: &Head, part: &Part) -> Result<()> {
+    /// Reads a content. A large one goes to the editor as it comes, a small one is returned.
+    fn deliver_text(&self, slot: &mut Slot, head: &Head, part: Part) -> Result<Option<Arrived>> {
         let format = self.text_format(head, &part.file)?;
-        let base = match format {
-            TextFormat::Svndiff => part.file.base_md5,
-            TextFormat::Fulltext => None,
+        let mut text = Arrived {
+            base: part.file.base_md5.filter(|_| format == TextFormat::Svndiff),
+            format,
+            begun: false,
+            rest: Vec::with_capacity(head.length().unwrap_or(0).min(CHUNK)),
+            part,
         };
-        let file = part.file.file;
-        let mut begun = false;
-        let mut gathered = Vec::new();
         self.client.read(slot, head, &mut |piece| {
-            gathered.extend_from_slice(piece);
-            if gathered.len() < CHUNK {
+            text.rest.extend_from_slice(piece);
+            if text.rest.len() < CHUNK {
                 return Ok(());
             }
-            let chunk = Bytes::from(std::mem::take(&mut gathered));
-            let mut editor = lock(&self.editor);
-            if !std::mem::replace(&mut begun, true) {
-                editor.apply_text(file, base, format)?;
-            }
-            editor.text_chunk(file, chunk)
+            text.pass_on(&mut **lock(&self.editor))
         })?;
+        if text.begun {
+            text.end(&mut **lock(&self.editor))?;
+            return Ok(None);
+        }
+        Ok(Some(text))
+    }
+
+    /// Gives contents to the editor, which takes one call at a time from all connections.
+    fn hand_over(&self, arrived: &mut Vec<Arrived>) -> Result<()> {
+        if arrived.is_empty() {
+            return Ok(());
+        }
         let mut editor = lock(&self.editor);
-        if !begun {
-            editor.apply_text(file, base, format)?;
-        }
-        if !gathered.is_empty() {
-            editor.text_chunk(file, Bytes::from(gathered))?;
-        }
-        editor.text_end(file)?;
-        if part.close {
-            part.file.close(&mut **editor)?;
+        for text in arrived.drain(..) {
+            text.end(&mut **editor)?;
         }
         Ok(())
     }
@@ -526,6 +487,37 @@ impl<'a> Pool<'a> {
             )),
             _ => Ok(TextFormat::Svndiff),
         }
+    }
+}
+
+/// A content that has arrived, or what of it the editor has not got yet.
+struct Arrived {
+    part: Part,
+    base: Option<Md5>,
+    format: TextFormat,
+    begun: bool,
+    rest: Vec<u8>,
+}
+
+impl Arrived {
+    fn pass_on(&mut self, editor: &mut dyn Editor) -> Result<()> {
+        let file = self.part.file.file;
+        if !std::mem::replace(&mut self.begun, true) {
+            editor.apply_text(file, self.base, self.format)?;
+        }
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        editor.text_chunk(file, Bytes::from(std::mem::take(&mut self.rest)))
+    }
+
+    fn end(mut self, editor: &mut dyn Editor) -> Result<()> {
+        self.pass_on(editor)?;
+        editor.text_end(self.part.file.file)?;
+        if self.part.close {
+            self.part.file.close(editor)?;
+        }
+        Ok(())
     }
 }
 

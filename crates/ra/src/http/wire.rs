@@ -152,6 +152,11 @@ impl Head {
             .map(|(_, value)| value.clone())
     }
 
+    /// Returns how long the body is said to be.
+    pub(super) fn length(&self) -> Option<usize> {
+        self.get("content-length")?.parse().ok()
+    }
+
     pub(super) fn is_xml(&self) -> bool {
         self.get("content-type")
             .and_then(|kind| kind.get(..8))
