@@ -231,8 +231,12 @@ impl Client {
                 self.tls.get_or_init(|| tls)
             }
         };
-        conn.start_tls(tls.config.clone(), &self.host)
-            .map_err(|error| tls.take_problem().unwrap_or(error))
+        let started = conn.start_tls(tls.config.clone(), &self.host);
+        // With TLS 1.3 servers look at our certificate later.
+        match tls.take_problem() {
+            Some(problem) => Err(problem),
+            None => started,
+        }
     }
 
     /// Deals with an answer that asks for credentials, and notes when some were accepted.

@@ -390,6 +390,15 @@ impl ClientCertSource {
         match open_keys(&bytes, "") {
             Opened::Keys(keys) => return Ok(self.certified(keys)),
             Opened::NoKeys => return Ok(None),
+            Opened::OldLock => {
+                return Err(Error::new(
+                    ErrorCode::BAD_CONFIG_VALUE,
+                    format!(
+                        "Invalid config: the key in client certificate file '{file}' is encrypted \
+                         in the old way of PEM; 'openssl pkcs8 -topk8' makes one that can be read"
+                    ),
+                ));
+            }
             Opened::Locked => {}
         }
         let Shared { context, host, .. } = &*self.shared;
@@ -450,6 +459,8 @@ enum Opened {
     Keys(Keys),
     /// Another passphrase is needed.
     Locked,
+    /// The key is encrypted as OpenSSL once did it, by a digest without rounds.
+    OldLock,
     NoKeys,
 }
 
@@ -466,6 +477,9 @@ fn open_keys(bytes: &[u8], passphrase: &str) -> Opened {
     }
     if let Ok(key) = PrivateKeyDer::from_pem_slice(bytes) {
         return Opened::Keys(Keys { chain, key });
+    }
+    if memchr::memmem::find(bytes, b"\nProc-Type: 4,ENCRYPTED").is_some() {
+        return Opened::OldLock;
     }
     match open_encrypted_key(bytes, passphrase) {
         Some(Some(key)) => Opened::Keys(Keys { chain, key }),

@@ -241,6 +241,23 @@ fn client_certificates_are_shown() {
             ],
         );
         join("locked-client.pem", &["client.pem", "locked.key"]);
+        openssl(
+            &fixture.certs,
+            &[
+                "rsa",
+                "-aes256",
+                "-traditional",
+                "-in",
+                "client.key",
+                "-out",
+                "old.key",
+                "-passout",
+                "pass:secret",
+            ],
+        );
+        join("old-client.pem", &["client.pem", "old.key"]);
+        let error = try_with("old-client.pem", "secret").unwrap_err();
+        assert!(error.has_code(ErrorCode::BAD_CONFIG_VALUE), "{error:?}");
         for file in ["client.p12", "locked-client.pem"] {
             try_with(file, "secret").unwrap_or_else(|error| panic!("{file}: {error:?}"));
             assert!(try_with(file, "wrong").is_err(), "{file}");
