@@ -170,13 +170,10 @@ impl Terminal {
                     }
                 }
                 Key::End => {
-                    // Subversion ends a hidden answer with one line more; what waits for
-                    // questions may count on it.
-                    let hidden = echo == Echo::Hidden;
-                    match (self.before.is_some(), hidden) {
-                        (true, true) => self.put("\n\n")?,
-                        (true, false) | (false, true) => self.put("\n")?,
-                        (false, false) => {}
+                    // On a terminal Subversion ends a hidden answer with one line more; what
+                    // waits for questions may count on it.
+                    if self.before.is_some() {
+                        self.put(if echo == Echo::Hidden { "\n\n" } else { "\n" })?;
                     }
                     return Ok(line);
                 }
