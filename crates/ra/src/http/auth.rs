@@ -206,6 +206,29 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Returns how many headers were made with the present nonce.
+    pub(super) fn count(&self) -> u32 {
+        match self {
+            Self::Basic(_) => 0,
+            Self::Digest(digest) => digest.count,
+        }
+    }
+
+    /// Tells whether what a server says of itself (`Authentication-Info`) shows that it knows the
+    /// password; `count` is that of the request. Servers need not say it.
+    pub(super) fn vouches(&self, info: &str, uri: &str, count: u32) -> bool {
+        let Self::Digest(digest) = self else {
+            return true;
+        };
+        let said = parse(&format!("Digest {info}"));
+        match said.first().and_then(|said| said.get("rspauth")) {
+            Some(said) => said.eq_ignore_ascii_case(&digest.response("", uri, count)),
+            None => true,
+        }
+    }
+}
+
 impl Digest {
     fn is_session(&self) -> bool {
         self.algorithm
@@ -223,15 +246,21 @@ impl Digest {
         self.count = 0;
     }
 
-    fn header(&mut self, method: &str, uri: &str) -> String {
-        self.count += 1;
-        let count = format!("{:08x}", self.count);
+    /// Proves that one knows the password; servers do it with an empty method.
+    fn response(&self, method: &str, uri: &str, count: u32) -> String {
         let ha2 = md5(&[method, uri]);
-        let response = if self.qop {
+        if self.qop {
+            let count = format!("{count:08x}");
             md5(&[&self.ha1, &self.nonce, &count, &self.cnonce, "auth", &ha2])
         } else {
             md5(&[&self.ha1, &self.nonce, &ha2])
-        };
+        }
+    }
+
+    fn header(&mut self, method: &str, uri: &str) -> String {
+        self.count += 1;
+        let count = format!("{:08x}", self.count);
+        let response = self.response(method, uri, self.count);
         let mut header = format!(
             "Digest realm=\"{}\", username=\"{}\", nonce=\"{}\", uri=\"{uri}\"",
             quoted(&self.realm),
@@ -368,6 +397,31 @@ mod tests {
         );
         assert!(header.contains("nc=00000001") && header.contains("opaque=\"FQhe"));
         assert!(digest.header("GET", "/").contains("nc=00000002"));
+    }
+
+    #[test]
+    fn servers_that_say_who_they_are_must_know_the_password() {
+        let challenge = chosen(
+            &["Digest realm=\"r\", nonce=\"n\", qop=\"auth\""],
+            true,
+            true,
+        );
+        let Answer::Digest(mut digest) = Answer::new(&challenge.unwrap(), "jo", "pw") else {
+            panic!("the challenge is Digest");
+        };
+        digest.cnonce = "c".to_owned();
+        digest.header("GET", "/a");
+        digest.header("GET", "/b");
+        let answer = Answer::Digest(digest);
+        assert_eq!(answer.count(), 2);
+        let ha1 = md5(&["jo", "r", "pw"]);
+        let right = md5(&[&ha1, "n", "00000001", "c", "auth", &md5(&["", "/a"])]);
+        let info = format!("rspauth=\"{right}\", cnonce=\"c\", nc=00000001, qop=auth");
+        assert!(answer.vouches(&info, "/a", 1));
+        assert!(!answer.vouches(&info, "/a", 2));
+        assert!(!answer.vouches(&info, "/b", 1));
+        assert!(answer.vouches("nextnonce=\"m\"", "/b", 1));
+        assert!(Answer::Basic(String::new()).vouches(&info, "/b", 1));
     }
 
     #[test]

@@ -50,11 +50,19 @@ const MOST_TRIES: u32 = 4;
 /// A request is sent so often when connections turn out to be gone, or credentials are refused.
 const MOST_ROUNDS: usize = 16;
 
-/// Which authentication generations a request was sent with.
+/// What a request was authenticated with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
-    server: u32,
-    proxy: u32,
+    server: Mark,
+    proxy: Mark,
+}
+
+/// Tells apart what was sent by one [`AuthState`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    generation: u32,
+    /// The how many-th it was with one nonce.
+    count: u32,
 }
 
 /// Servers and their logs know Subversion's clients by the first word.
@@ -102,7 +110,7 @@ impl Client {
             bytes.clear();
             let stamp = self.write(request, &mut bytes);
             match exchange(conn, &bytes, request.method) {
-                Ok(head) => match self.answered(&head, stamp, conn) {
+                Ok(head) => match self.answered(&head, request.path, stamp, conn) {
                     Ok(Answered::Final) => return Ok(self.with_location(head)),
                     Ok(Answered::Again) => {}
                     Err(error) => {
@@ -136,16 +144,16 @@ impl Client {
         let (server, proxy);
         {
             let mut state = lock(&self.server_auth);
-            stamp.server = state.generation;
             server = state.header(request.method, request.path);
+            stamp.server = state.mark();
         }
         if let Some(header) = &server {
             extra.push(("Authorization", header));
         }
         if through_proxy {
             let mut state = lock(&self.proxy_auth);
-            stamp.proxy = state.generation;
             proxy = state.header(request.method, &target);
+            stamp.proxy = state.mark();
             if let Some(header) = &proxy {
                 extra.push(("Proxy-Authorization", header));
             }
@@ -243,21 +251,25 @@ impl Client {
     pub(super) fn answered(
         &self,
         head: &Head,
+        path: &str,
         stamp: Stamp,
         conn: &mut Connection,
     ) -> Result<Answered> {
         match head.status {
             401 => {
-                if stamp.server == lock(&self.server_auth).generation {
+                if stamp.server.generation == lock(&self.server_auth).generation {
                     self.challenged(head)?;
                 }
             }
             407 => {
-                if stamp.proxy == lock(&self.proxy_auth).generation {
+                if stamp.proxy.generation == lock(&self.proxy_auth).generation {
                     self.proxy_challenged(head)?;
                 }
             }
             status => {
+                if let Some(info) = head.get("authentication-info") {
+                    lock(&self.server_auth).check(info, path, stamp.server)?;
+                }
                 if status < 400 {
                     self.accepted()?;
                 }
@@ -466,6 +478,25 @@ pub(super) enum Answered {
 }
 
 impl AuthState {
+    fn mark(&self) -> Mark {
+        Mark {
+            generation: self.generation,
+            count: self.answer.as_ref().map_or(0, Answer::count),
+        }
+    }
+
+    /// Fails if the other side does not show that it knows the password, though it tries to.
+    fn check(&self, info: &str, uri: &str, mark: Mark) -> Result<()> {
+        match &self.answer {
+            Some(answer)
+                if mark.generation == self.generation && !answer.vouches(info, uri, mark.count) =>
+            {
+                Err(of_connection(failure::AUTHN_FAILED))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn header(&mut self, method: &str, uri: &str) -> Option<String> {
         self.answer
             .as_mut()

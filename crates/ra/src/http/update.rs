@@ -354,7 +354,8 @@ impl<'a> Pool<'a> {
             Err(error) if failure::is_closed(&error) && !fresh => return Ok(false),
             Err(error) => return Err(error),
         };
-        if self.client.answered(&head, stamp, conn)? == Answered::Again {
+        let path = href_path(&part.file.url);
+        if self.client.answered(&head, path, stamp, conn)? == Answered::Again {
             return Ok(false);
         }
         let keep = head.keep_alive;

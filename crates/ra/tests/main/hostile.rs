@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use sylvan_core::{Depth, ErrorCode, RelPath, RelPathBuf, Revnum, Url};
 use sylvan_delta::ReportEntry;
-use sylvan_ra::{Context, Session, UpdateOptions, open};
+use sylvan_ra::{Context, Session, UpdateOptions, open, open_following};
 
 use crate::dump::{Dump, context, context_for, jrandom};
 
@@ -216,6 +216,79 @@ fn a_server_that_asks_for_credentials_for_ever_is_left() {
         .err()
         .unwrap();
     assert!(error.has_code(ErrorCode::AUTHN_FAILED), "{error:?}");
+}
+
+#[test]
+fn a_server_that_lies_about_knowing_the_password_is_left() {
+    for (info, is_good) in [
+        ("", true),
+        ("Authentication-Info: rspauth=\"0\"\r\n", false),
+    ] {
+        let server = Server::start(move |request| {
+            let answer = if request.contains("\r\nAuthorization: Digest ") {
+                xml(
+                    "200 OK",
+                    &format!("{OPTIONS_HEADERS}{info}"),
+                    "<D:options-response xmlns:D=\"DAV:\"/>",
+                )
+            } else {
+                b"HTTP/1.1 401 Auth\r\nWWW-Authenticate: Digest realm=\"x\", nonce=\"n\", \
+                  qop=\"auth\"\r\nContent-Length: 0\r\n\r\n"
+                    .to_vec()
+            };
+            (answer, Then::Keep)
+        });
+        let opened = open(&server.url(), &context_for(&[], jrandom()));
+        match opened {
+            Ok(_) => assert!(is_good),
+            Err(error) => assert!(error.has_code(ErrorCode(120_190)) && !is_good, "{error:?}"),
+        }
+    }
+}
+
+#[test]
+fn redirects_that_lead_nowhere_are_left() {
+    let moved =
+        |to: String| format!("HTTP/1.1 301 Moved\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
+    let follow = |server: &Server| {
+        let mut followed = 0;
+        let opened = open_following(&server.url(), &context(&[]), &mut |_| {
+            followed += 1;
+            Ok(())
+        });
+        (opened.err().expect("it leads nowhere"), followed)
+    };
+    // In a circle, for ever, and to what is no repository.
+    let server = Server::start(move |request| {
+        let to = if request.starts_with("OPTIONS /r ") {
+            "/s"
+        } else {
+            "/r"
+        };
+        (moved(to.to_owned()).into_bytes(), Then::Keep)
+    });
+    let (error, followed) = follow(&server);
+    assert_eq!(
+        (error.code(), followed),
+        (ErrorCode::CLIENT_CYCLE_DETECTED, 2)
+    );
+    let server = Server::start(move |request| {
+        let path = request.split(' ').nth(1).unwrap_or_default();
+        (moved(format!("{path}x")).into_bytes(), Then::Keep)
+    });
+    let (error, followed) = follow(&server);
+    assert_eq!(
+        (error.code(), followed),
+        (ErrorCode::RA_SESSION_URL_MISMATCH, 3)
+    );
+    for (to, code) in [
+        ("gopher://127.0.0.1/r", ErrorCode::RA_ILLEGAL_URL),
+        ("nonsense", ErrorCode::RA_DAV_RESPONSE_HEADER_BADNESS),
+    ] {
+        let server = Server::start(move |_| (moved(to.to_owned()).into_bytes(), Then::Keep));
+        let (error, _) = follow(&server);
+        assert!(error.has_code(code), "{to}: {error:?}");
+    }
 }
 
 #[test]

@@ -4,14 +4,56 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use sylvan_core::{ErrorCode, Url};
+use sylvan_core::{ErrorCode, Md5, Url};
 use sylvan_ra::open;
 
 use crate::dump::context;
 use crate::hostile::{Server, Then, read_request};
 
+/// How a proxy asks who one is.
+#[derive(Clone, Copy)]
+enum Scheme {
+    Basic,
+    Digest,
+}
+
+impl Scheme {
+    fn refusal(self) -> String {
+        let challenge = match self {
+            Self::Basic => "Basic realm=\"p\"",
+            Self::Digest => "Digest realm=\"p\", nonce=\"n\", qop=\"auth\", algorithm=MD5",
+        };
+        format!("HTTP/1.1 407 Who\r\nProxy-Authenticate: {challenge}\r\nContent-Length: 0\r\n\r\n")
+    }
+
+    /// Tells whether a request comes from `jo` with the password `pw`.
+    fn admits(self, request: &str) -> bool {
+        let Some(header) = request
+            .lines()
+            .find_map(|line| line.strip_prefix("Proxy-Authorization: "))
+        else {
+            return false;
+        };
+        if let Self::Basic = self {
+            return header == "Basic am86cHc=";
+        }
+        let field = |name: &str| {
+            let after = header.split(&format!(" {name}=")).nth(1).expect(name);
+            let value = after.split(',').next().expect("a value");
+            value.trim_matches('"').to_owned()
+        };
+        let mut words = request.split(' ');
+        let (method, target) = (words.next().unwrap(), words.next().unwrap());
+        assert_eq!(field("uri"), target);
+        let md5 = |text: String| Md5::of(text.as_bytes()).to_string();
+        let (ha1, ha2) = (md5("jo:p:pw".into()), md5(format!("{method}:{target}")));
+        let (count, cnonce) = (field("nc"), field("cnonce"));
+        field("response") == md5(format!("{ha1}:n:{count}:{cnonce}:auth:{ha2}"))
+    }
+}
+
 /// A proxy that tunnels, for those who know `jo:pw`; it writes down what it was asked.
-fn tunneling_proxy() -> (u16, Arc<Mutex<Vec<String>>>) {
+fn tunneling_proxy(scheme: Scheme) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -24,9 +66,8 @@ fn tunneling_proxy() -> (u16, Arc<Mutex<Vec<String>>>) {
                 while let Some(request) = read_request(&mut client, &mut pending) {
                     let first = request.lines().next().unwrap_or_default().to_owned();
                     log.lock().unwrap().push(first.clone());
-                    if !request.contains("Proxy-Authorization: Basic am86cHc=\r\n") {
-                        let refusal = "HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm=\"p\"\r\nContent-Length: 0\r\n\r\n";
-                        client.write_all(refusal.as_bytes()).unwrap();
+                    if !scheme.admits(&request) {
+                        client.write_all(scheme.refusal().as_bytes()).unwrap();
                         continue;
                     }
                     let target = first.split(' ').nth(1).unwrap_or_default();
@@ -73,54 +114,53 @@ fn proxied(port: u16, password: &str) -> sylvan_ra::Context {
 
 #[test]
 fn plain_requests_name_the_whole_url() {
-    let server = Server::start(|request| {
+    for scheme in [Scheme::Basic, Scheme::Digest] {
+        let server =
+            Server::start(move |request| {
+                assert!(request.starts_with(
+                    "OPTIONS http://example.org/r/x HTTP/1.1\r\nHost: example.org\r\n"
+                ));
+                let answer = if scheme.admits(request) {
+                    "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n".to_owned()
+                } else {
+                    scheme.refusal()
+                };
+                (answer.into_bytes(), Then::Keep)
+            });
+        let port = server
+            .url()
+            .authority()
+            .rsplit(':')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        let url = Url::parse("http://example.org/r/x").unwrap();
+        let error = open(&url, &proxied(port, "pw")).err().unwrap();
+        assert!(error.has_code(ErrorCode::RA_DAV_FORBIDDEN), "{error:?}");
+        let error = open(&url, &proxied(port, "wrong")).err().unwrap();
         assert!(
-            request.starts_with("OPTIONS http://example.org/r/x HTTP/1.1\r\nHost: example.org\r\n")
+            error
+                .to_lines("")
+                .ends_with("E215004: Proxy authentication failed\n"),
+            "{error:?}"
         );
-        let answer = if request.contains("Proxy-Authorization: Basic am86cHc=\r\n") {
-            "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"
-        } else {
-            "HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm=\"p\"\r\nContent-Length: 0\r\n\r\n"
-        };
-        (answer.as_bytes().to_vec(), Then::Keep)
-    });
-    let port = server
-        .url()
-        .authority()
-        .rsplit(':')
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
-    let url = Url::parse("http://example.org/r/x").unwrap();
-    let error = open(&url, &proxied(port, "pw")).err().unwrap();
-    assert!(error.has_code(ErrorCode::RA_DAV_FORBIDDEN), "{error:?}");
-    let error = open(&url, &proxied(port, "wrong")).err().unwrap();
-    assert!(
-        error
-            .to_lines("")
-            .ends_with("E215004: Proxy authentication failed\n"),
-        "{error:?}"
-    );
+    }
 }
 
 #[test]
 fn https_goes_through_a_tunnel() {
-    let (port, asked) = tunneling_proxy();
-    // Nothing listens there: what matters is how it is asked for.
-    let url = Url::parse("https://127.0.0.1:1/r").unwrap();
-    let error = open(&url, &proxied(port, "pw")).err().unwrap();
-    assert!(error.has_code(ErrorCode(120_194)), "{error:?}");
-    let asked = asked.lock().unwrap().clone();
-    assert_eq!(
-        asked,
-        [
-            "CONNECT 127.0.0.1:1 HTTP/1.1",
-            "CONNECT 127.0.0.1:1 HTTP/1.1"
-        ]
-    );
-    let error = open(&url, &proxied(port, "wrong")).err().unwrap();
-    assert!(error.has_code(ErrorCode::AUTHN_FAILED), "{error:?}");
+    for scheme in [Scheme::Basic, Scheme::Digest] {
+        let (port, asked) = tunneling_proxy(scheme);
+        // Nothing listens there: what matters is how it is asked for.
+        let url = Url::parse("https://127.0.0.1:1/r").unwrap();
+        let error = open(&url, &proxied(port, "pw")).err().unwrap();
+        assert!(error.has_code(ErrorCode(120_194)), "{error:?}");
+        let asked = asked.lock().unwrap().clone();
+        assert_eq!(asked, ["CONNECT 127.0.0.1:1 HTTP/1.1"; 2]);
+        let error = open(&url, &proxied(port, "wrong")).err().unwrap();
+        assert!(error.has_code(ErrorCode::AUTHN_FAILED), "{error:?}");
+    }
 }
 
 #[test]
