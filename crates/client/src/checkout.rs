@@ -50,7 +50,9 @@ pub fn checkout(
     };
     let (mut session, url) = context.open_following(url, notify)?;
     let found = resolve_url(&mut *session, &url, options.peg, revision)?;
-    let rev = checkout_at(context, &mut session, &found, path, options, notify)?;
+    let done = checkout_at(context, &mut session, &found, path, options, notify);
+    context.wait_for_timestamps(path);
+    let rev = done?;
     session.give_back();
     Ok(rev)
 }
@@ -89,7 +91,9 @@ pub(crate) fn checkout_at<'s>(
         adds_as_modification: true,
         parents: false,
     };
-    let done = update::update_opened(context, &mut wc, RelPath::ROOT, session, &options, notify)?;
+    let mut notify = |what: &_| update::note_restored(context, what, notify);
+    let at = RelPath::ROOT;
+    let done = update::update_opened(context, &mut wc, at, session, &options, &mut notify)?;
     Ok(done.unwrap_or(found.rev))
 }
 

@@ -19,6 +19,11 @@ pub fn cleanup(
     notify: &mut NotifyFn<'_>,
 ) -> Result<()> {
     let done = sylvan_wc::cleanup::cleanup(path, &context.wc, options, &context.cancel, notify);
+    if options.fix_recorded_timestamps {
+        // Which files were finished or touched a moment ago is not known.
+        context.progress.note_file();
+        context.wait_for_timestamps(path);
+    }
     let Err(error) = done else { return Ok(()) };
     if error.code() == ErrorCode::WC_NOT_WORKING_COPY
         && disk::kind(path)? == NodeKind::None

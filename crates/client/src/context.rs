@@ -233,6 +233,9 @@ pub struct Context {
     pub cancel: Cancel,
     /// Counts what was done.
     pub progress: Progress,
+    /// Whether operations that write files last until the file system's clock has gone on, so that
+    /// every later edit is noticed.
+    pub waits_for_timestamps: bool,
     /// The present and the user's time zone, for dates as revisions.
     pub clock: Clock,
     /// The folder that relative paths are below, absolute.

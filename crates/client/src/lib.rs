@@ -23,6 +23,7 @@ pub mod resolve;
 pub mod status;
 mod switch;
 pub mod target;
+mod timestamps;
 pub mod update;
 mod wc_node;
 

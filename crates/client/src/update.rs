@@ -44,6 +44,29 @@ pub fn update(
     options: &UpdateOptions,
     notify: &mut NotifyFn<'_>,
 ) -> Result<Vec<Option<Revnum>>> {
+    let done = update_paths(context, paths, options, &mut |what| {
+        note_restored(context, what, notify);
+    });
+    if let Some(last) = paths.last() {
+        context.wait_for_timestamps(&context.absolute(last));
+    }
+    done
+}
+
+/// Passes a notification on; files that are made again were written just now.
+pub(crate) fn note_restored(context: &Context, what: &Notification, notify: &mut NotifyFn<'_>) {
+    if what.action == Action::Restore {
+        context.progress.note_file();
+    }
+    notify(what);
+}
+
+fn update_paths(
+    context: &Context,
+    paths: &[Dirent],
+    options: &UpdateOptions,
+    notify: &mut NotifyFn<'_>,
+) -> Result<Vec<Option<Revnum>>> {
     let mut revs = Vec::with_capacity(paths.len());
     let mut found_any = false;
     for path in paths {

@@ -12,6 +12,7 @@ mod http;
 mod interrupt;
 mod output;
 mod svnversion;
+mod timestamps;
 mod tls;
 mod tour;
 mod update;

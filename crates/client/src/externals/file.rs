@@ -91,7 +91,9 @@ fn report(context: &Context, wc: &WorkingCopy, path: &RelPath) -> Result<Vec<Rep
             ReportEntry::DeletePath { path: root },
         ]);
     };
-    external::restore(wc, path, &context.cancel)?;
+    if external::restore(wc, path, &context.cancel)? {
+        context.progress.note_file();
+    }
     Ok(vec![
         at(base.rev),
         ReportEntry::LinkPath {

@@ -214,20 +214,21 @@ pub fn update_file(
     update::run_file_external(wc, lock, file, cancel, progress, notify, drive)
 }
 
-/// Makes the working file of a file external again if it is missing.
+/// Makes the working file of a file external again if it is missing; tells whether it was.
 ///
 /// # Errors
 /// Those of the database and the file system.
-pub fn restore(wc: &WorkingCopy, path: &RelPath, cancel: &Cancel) -> Result<()> {
+pub fn restore(wc: &WorkingCopy, path: &RelPath, cancel: &Cancel) -> Result<bool> {
     let found = disk::look(wc.local_path(path).as_path())?;
     let is_external = base::node(wc, path)?.is_some_and(|base| base.is_file_external);
     if found != disk::Found::Nothing || !is_external {
-        return Ok(());
+        return Ok(false);
     }
     let times = wc.options().use_commit_times;
     let work = work_queue::item::file_install(path, times, true);
     wc.db().put_work_item(&work)?;
-    work_queue::run(wc, cancel)
+    work_queue::run(wc, cancel)?;
+    Ok(true)
 }
 
 /// A folder that defines externals.

@@ -17,6 +17,9 @@ use crate::PROGRAM;
 use crate::credentials::Credentials;
 use crate::invocation::Invocation;
 
+/// Set to `yes`, it lets operations end while a later edit may still go unnoticed. For tests.
+const NO_WAIT: &str = "SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS";
+
 /// How the program ends when no error is to be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -109,6 +112,8 @@ impl Env {
             config,
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
+            waits_for_timestamps: !std::env::var(NO_WAIT)
+                .is_ok_and(|said| said.eq_ignore_ascii_case("yes")),
             clock: Clock {
                 now: SystemTime::now().into(),
                 zone: self.zone(),
