@@ -3,6 +3,7 @@
 use sylvan_core::opt::RevisionSpec;
 use sylvan_core::{Dirent, Error, ErrorCode, RelPathBuf, Result, Revnum, Url};
 use sylvan_ra::Session;
+use sylvan_wc::notify::NotifyFn;
 
 use crate::location::{self, default_to, url_revision};
 use crate::target::{PathOrUrl, Target};
@@ -27,6 +28,23 @@ impl PathRev {
     pub fn repos_path(&self) -> RelPathBuf {
         self.url.strip_prefix(&self.repos_root).unwrap_or_default()
     }
+}
+
+/// Tells where servers redirect a URL to; the session that learns it waits for the operation that
+/// follows. Returns the target as it is to be used from now on; a path is left alone.
+///
+/// # Errors
+/// What opening gives; `CLIENT_CYCLE_DETECTED` if servers send us in circles.
+pub fn follow(context: &Context, target: Target, notify: &mut NotifyFn<'_>) -> Result<Target> {
+    let PathOrUrl::Url(url) = &target.at else {
+        return Ok(target);
+    };
+    let (session, moved_to) = context.open_following(url, notify)?;
+    session.give_back();
+    Ok(Target {
+        at: PathOrUrl::Url(moved_to),
+        peg: target.peg,
+    })
 }
 
 /// Opens a session at a target as it is in the operative revision.
@@ -65,11 +83,17 @@ pub(crate) fn open_node<'a>(
         (PathOrUrl::Path(path), Some(node)) => node.url()?.ok_or_else(|| missing_url(path))?,
         (PathOrUrl::Path(_), None) => unreachable!("paths are resolved with their node"),
     };
-    let mut session = context.sessions.open(&url)?;
+    // Whoever wants to tell of redirects called `follow` before.
+    let mut session = context.sessions.open_following(&url, &mut |_| Ok(()))?;
+    let moved_to = PathOrUrl::Url(session.url().clone());
     let at = locate(
         context,
         &mut session,
-        &target.at,
+        if target.at.is_url() {
+            &moved_to
+        } else {
+            &target.at
+        },
         node,
         target.peg,
         operative,

@@ -62,3 +62,60 @@ fn externals_and_redirects() {
         .success();
     pair.both_local(&["checkout", &apache.url("away/repos/trunk"), "away"]);
 }
+
+/// Commands that only read follow redirects of URLs, and tell of them.
+#[test]
+fn redirects_of_what_only_reads() {
+    let (fixture, apache) = served();
+    let pair = &fixture.pair;
+    let at = |path: &str| apache.url(&format!("moved/repos/{path}"));
+    let file = at("trunk/plain/a.txt");
+    let file = file.as_str();
+    let missing = at("trunk/nothing here");
+    pair.both(&["cat", file]).success();
+    pair.both(&["cat", &missing, file, &format!("{file}@1")]);
+    pair.both(&["cat", "-r1", &at("branches/one/plain/a.txt@HEAD")]);
+    pair.both(&["list", &at("trunk/plain")]).success();
+    pair.both(&["list", "-v", "-R", &at("trunk@1")]).success();
+    pair.both_unordered(&["list", "--xml", &at("trunk/plain")])
+        .success();
+    pair.both(&["list", &missing]);
+    pair.both(&["log", &at("trunk"), "plain", "text"]).success();
+    pair.both(&["log", "-q", &at("branches/one")]).success();
+    pair.both(&["log", "--xml", file]).success();
+    pair.both(&["info", &at("trunk")]).success();
+    pair.both(&["info", "--show-item", "url", file]).success();
+    pair.both(&["info", &missing, file]);
+    for away in ["away/repos/trunk", "away/repos/trunk/plain/a.txt"] {
+        let away = apache.url(away);
+        for command in ["cat", "list", "log", "info"] {
+            pair.both(&[command, &away]);
+        }
+    }
+    pair.both(&["info", "^/trunk", file]);
+
+    // A working copy of a repository that moved.
+    let url = apache.url("v2/repos/trunk/plain");
+    pair.both_unordered(&["checkout", "-q", &url, "wc"])
+        .success();
+    pair.each(|folder| {
+        let db = rusqlite::Connection::open(folder.join("wc/.svn/wc.db")).unwrap();
+        let moved = "UPDATE repository SET root = replace(root, '/v2/', '/moved/')";
+        db.execute(moved, []).unwrap();
+    });
+    pair.both(&["info", "--show-item", "url", "wc"]).success();
+    pair.both_local(&["status", "-u", "wc"]);
+    pair.both_local(&["list", "^/"]);
+    for args in [
+        &["cat", "-rHEAD", "wc/a.txt"][..],
+        &["list", "wc"],
+        &["log", "wc"],
+        &["info", "-rHEAD", "wc"],
+        &["export", "-rHEAD", "wc", "tree"],
+    ] {
+        // Subversion fails an assertion.
+        let run = pair.run_ours(args);
+        let is_refused = run.stderr.contains("170000: URL '") && run.code == 1;
+        assert!(is_refused, "svn {args:?}: {}", run.stderr);
+    }
+}

@@ -307,6 +307,25 @@ fn sorted_properties(skel: &[u8]) -> String {
     format!("({})", pairs.join(" "))
 }
 
+/// Shows inherited properties, `(PATH (NAME VALUE …) PATH (…) …)`, in order of path and name.
+fn sorted_inherited(skel: &[u8]) -> String {
+    let ends = |rest: &[u8]| rest.trim_ascii_start().starts_with(b")");
+    let mut rest = skel.strip_prefix(b"(").unwrap_or_default();
+    let mut folders = Vec::new();
+    while let Some((path, props)) = next_atom(rest).filter(|_| !ends(rest)) {
+        let props = props.trim_ascii_start();
+        let mut after = props.strip_prefix(b"(").unwrap_or_default();
+        while let Some((_, next)) = next_atom(after).filter(|_| !ends(after)) {
+            after = next;
+        }
+        let shown = sorted_properties(&props[..props.len() - after.len()]);
+        folders.push(format!("{}{shown}", path.escape_ascii()));
+        rest = after.trim_ascii_start().get(1..).unwrap_or_default();
+    }
+    folders.sort();
+    format!("({})", folders.join(" "))
+}
+
 /// Takes an atom: a name as it stands, or its length and its bytes.
 fn next_atom(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.trim_ascii_start();
@@ -354,6 +373,8 @@ fn table_rows(db: &Connection, table: &str, left_out: &[&str], presence: &[&str]
                 ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
                     if PROPERTIES.contains(&name.as_str()) {
                         sorted_properties(bytes)
+                    } else if name == "inherited_props" {
+                        sorted_inherited(bytes)
                     } else {
                         bytes.escape_ascii().to_string()
                     }

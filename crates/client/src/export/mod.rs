@@ -96,12 +96,7 @@ fn from_repository(
     options: &ExportOptions,
     notify: &mut NotifyFn<'_>,
 ) -> Result<(Dirent, Option<Revnum>)> {
-    let mut from = from.clone();
-    if let PathOrUrl::Url(url) = &from.at {
-        let (session, moved_to) = context.open_following(url, notify)?;
-        session.give_back();
-        from.at = PathOrUrl::Url(moved_to);
-    }
+    let from = resolve::follow(context, from.clone(), notify)?;
     let (mut session, found) = resolve::open(context, &from, revision)?;
     let done = match session.check_path(RelPath::ROOT, Some(found.rev))? {
         NodeKind::File => {

@@ -23,7 +23,10 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     for argument in &arguments {
         context.cancel.check()?;
         let target = argument.target(&context.clock)?;
-        let Err(error) = cat::cat(&context, &target, inv.start(), keywords, &mut env.out) else {
+        let out = &mut env.out;
+        let done = targets::follow(out, inv, &context, target)
+            .and_then(|target| cat::cat(&context, &target, inv.start(), keywords, out));
+        let Err(error) = done else {
             continue;
         };
         let code = error.code();

@@ -62,7 +62,9 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
             externals: inv.include_externals,
             changelists: inv.changelists.clone(),
         };
-        match info::info(&context, &target, &options, &mut teller) {
+        let done = targets::follow(teller.out, inv, &context, target)
+            .and_then(|target| info::info(&context, &target, &options, &mut teller));
+        match done {
             Err(error)
                 if [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::RA_ILLEGAL_URL]
                     .contains(&error.code()) =>

@@ -45,7 +45,9 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         context.cancel.check()?;
         let target = argument.target(&context.clock)?;
         printer.begin_target(&target.at)?;
-        match list::list(&context, &target, &options, &mut printer) {
+        let done = targets::follow(printer.out, inv, &context, target)
+            .and_then(|target| list::list(&context, &target, &options, &mut printer));
+        match done {
             Err(error)
                 if [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::FS_NOT_FOUND]
                     .contains(&error.code()) =>

@@ -45,6 +45,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         merged: inv.use_merge_history,
         revprops: wanted_revprops(inv)?,
     };
+    let target = targets::follow(out, inv, &context, target)?;
     if inv.xml {
         log::log(&context, &target, &paths, &options, &mut |entry| {
             context.cancel.check()?;

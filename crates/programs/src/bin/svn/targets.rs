@@ -1,13 +1,14 @@
 //! The targets of a subcommand.
 
-use sylvan_client::arguments;
-use sylvan_client::target::Argument;
-use sylvan_client::{Context, target::PathOrUrl};
+use sylvan_client::target::{Argument, PathOrUrl, Target};
+use sylvan_client::{Context, arguments, resolve};
+use sylvan_cmdline::print::Output;
 use sylvan_cmdline::utf8;
 use sylvan_core::{Dirent, Error, ErrorCode, Result};
 
 use crate::env::Env;
 use crate::invocation::Invocation;
+use crate::notify::{Notifier, Operation};
 
 /// Reads the targets from operands and `--targets`; reserved names are reported and left out.
 ///
@@ -68,4 +69,19 @@ pub(crate) fn without_pegs(targets: &[Argument]) -> Result<Vec<Dirent>> {
         }
     }
     Ok(paths)
+}
+
+/// Returns a target as it is where servers redirect it to, and tells of that.
+///
+/// # Errors
+/// What [`resolve::follow`] gives.
+pub(crate) fn follow(
+    out: &mut Output,
+    inv: &Invocation,
+    context: &Context,
+    target: Target,
+) -> Result<Target> {
+    let is_silent = inv.quiet || inv.xml;
+    let mut notifier = Notifier::new(Operation::Other, is_silent, context.current_dir.clone());
+    resolve::follow(context, target, &mut |what| notifier.notify(out, what))
 }
