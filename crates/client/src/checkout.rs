@@ -4,6 +4,7 @@ use sylvan_core::opt::RevisionSpec;
 use sylvan_core::{
     Depth, Dirent, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnum, Url,
 };
+use sylvan_io::Category;
 use sylvan_wc::notify::NotifyFn;
 use sylvan_wc::{RootNode, WorkingCopy, base};
 
@@ -139,6 +140,11 @@ fn create<'s>(
     path: &Dirent,
     depth: Option<Depth>,
 ) -> Result<WorkingCopy> {
+    // Elsewhere nonsense counts as not set.
+    let (section, option) = ("working-copy", "exclusive-locking");
+    context
+        .config
+        .get_bool(Category::Config, section, option, false)?;
     let repos_root = session.repos_root()?;
     let repos_path = found
         .url

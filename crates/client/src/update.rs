@@ -6,6 +6,7 @@ use sylvan_core::opt::RevisionSpec;
 use sylvan_core::{
     Depth, Dirent, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnum, Url,
 };
+use sylvan_io::{Category, Config};
 use sylvan_ra::{Capability, DirEntryFields};
 use sylvan_wc::lock::{Anchor, WcLock};
 use sylvan_wc::notify::{Action, Notification, NotifyFn};
@@ -269,6 +270,7 @@ impl<'c, 'o> Update<'c, 'o> {
             let depth = self.options.depth.unwrap_or(Depth::Infinity);
             crop::crop(wc, lock, at, depth, &self.context.cancel, notify)?;
         }
+        check_use_commit_times(&self.context.config)?;
         if self.tell_summary {
             notify(&Notification::new(local.clone(), Action::UpdateStarted).kind(NodeKind::None));
         }
@@ -294,6 +296,15 @@ impl<'c, 'o> Update<'c, 'o> {
         }
         Ok(Some(rev))
     }
+}
+
+/// Requires the option to make sense; it is in [`sylvan_wc::Options`], where nonsense counts as not
+/// set.
+fn check_use_commit_times(config: &Config) -> Result<()> {
+    let (section, option) = ("miscellany", "use-commit-times");
+    config
+        .get_bool(Category::Config, section, option, false)
+        .map(drop)
 }
 
 impl<'c> Update<'c, '_> {

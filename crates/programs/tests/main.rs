@@ -3,6 +3,7 @@
 mod arguments;
 mod checkout;
 mod cleanup;
+mod config;
 mod crash;
 mod export;
 mod externals;

@@ -11,7 +11,7 @@ use sylvan_cmdline::prompt::Asker;
 use sylvan_cmdline::surroundings::{config_directories, current_dir, local_zone};
 use sylvan_core::time::{Clock, TimeZone};
 use sylvan_core::{Error, Result};
-use sylvan_io::{Cancel, Config, Progress, config};
+use sylvan_io::{Cancel, Category, Config, Progress, config};
 
 use crate::PROGRAM;
 use crate::credentials::Credentials;
@@ -82,6 +82,7 @@ impl Env {
     /// Makes what operations work with.
     pub(crate) fn client(&mut self, inv: &Invocation) -> Result<sylvan_client::Context> {
         let config = self.config(inv)?;
+        check_booleans(&config, inv)?;
         let password = match inv.password_from_stdin {
             true => Some(read_password()?),
             false => inv.password.clone(),
@@ -104,9 +105,12 @@ impl Env {
             wc.workers = Some(workers);
         }
         Ok(sylvan_client::Context {
-            sessions: Sessions::new(Box::new(move |url, redirected| match redirected {
-                Some(tell) => sylvan_ra::open_following(url, shared.context(), tell),
-                None => sylvan_ra::open(url, shared.context()),
+            sessions: Sessions::new(Box::new(move |url, redirected| {
+                check_server_booleans(&shared.config)?;
+                match redirected {
+                    Some(tell) => sylvan_ra::open_following(url, shared.context(), tell),
+                    None => sylvan_ra::open(url, shared.context()),
+                }
             })),
             wc,
             config,
@@ -140,6 +144,39 @@ impl Env {
     pub(crate) fn warn(&mut self, error: &Error) {
         error::warn(&mut self.out, PROGRAM.name, error);
     }
+}
+
+/// Requires those options to make sense that Subversion reads whatever is to be done.
+fn check_booleans(config: &Config, inv: &Invocation) -> Result<()> {
+    let check = |section, option| {
+        config
+            .get_bool(Category::Config, section, option, false)
+            .map(drop)
+    };
+    if !inv.non_interactive {
+        check("auth", "ssl-client-cert-file-prompt")?;
+    }
+    check("auth", "store-passwords")?;
+    check("auth", "store-auth-creds")?;
+    check("miscellany", "interactive-conflicts")
+}
+
+/// Requires options about stored credentials to make sense, as Subversion does whenever it opens a
+/// session. Those of a server's group are read when it asks for credentials.
+fn check_server_booleans(config: &Config) -> Result<()> {
+    for (option, may_ask) in [
+        ("store-passwords", false),
+        ("store-plaintext-passwords", true),
+        ("store-ssl-client-cert-pp", false),
+        ("store-ssl-client-cert-pp-plaintext", true),
+        ("store-auth-creds", false),
+    ] {
+        let value = config.get(Category::Servers, "global", option);
+        if !(may_ask && value.is_some_and(|value| value.eq_ignore_ascii_case("ask"))) {
+            config.get_bool(Category::Servers, "global", option, false)?;
+        }
+    }
+    Ok(())
 }
 
 /// What sessions share, made when the first one is opened.
