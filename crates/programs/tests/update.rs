@@ -1,10 +1,11 @@
 //! Checkouts and updates beside Subversion's: output, tree, and rows of wc.db.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use sylvan_testutil::{Pair, Svnserve};
+use sylvan_testutil::{Pair, Svnserve, tree};
 
 use crate::SVN;
 
@@ -169,6 +170,55 @@ fn an_interrupted_checkout_of_subversion_is_finished() {
     );
     scene.pair.assert_same_tree("wc");
     scene.pair.assert_same_db("wc");
+}
+
+#[test]
+fn nothing_is_written_through_a_symlink_in_place_of_a_folder() {
+    let scene = Scene::new();
+    let pair = &scene.pair;
+    let wc = pair.ours().join("wc");
+    let outside = pair.ours().join("outside");
+    let ours = |args: &[&str]| pair.run_ours(args);
+    ours(&["checkout", "-q", "-r1", &scene.url, "wc"]).success();
+    fs::rename(wc.join("d1"), &outside).unwrap();
+    // What is missing there must not be made again either.
+    fs::remove_file(outside.join("k1")).unwrap();
+    fs::remove_dir_all(outside.join("d2")).unwrap();
+    symlink(&outside, wc.join("d1")).unwrap();
+    let before = tree(&outside);
+    for target in [
+        "wc",
+        "wc/d1",
+        "wc/d1/k1",
+        "wc/d1/k2",
+        "wc/d1/d2",
+        "wc/d1/d2/d3",
+    ] {
+        for rev in ["-r2", "-r3", "-r5", "-r6", "-r1"] {
+            for more in [&[][..], &["--force"], &["--set-depth=infinity"]] {
+                let mut args = vec!["update", "-q", rev, target];
+                args.extend(more);
+                let run = ours(&args);
+                assert_eq!(tree(&outside), before, "{args:?}: {run:?}");
+            }
+        }
+    }
+    let refused = ours(&["update", "-r6", "wc"]);
+    assert_eq!(refused.code, 1);
+    let place = "d1': something else is in its place";
+    assert!(
+        refused.stderr.contains("E155000") && refused.stderr.contains(place),
+        "{refused:?}"
+    );
+    ours(&["cleanup", "--remove-unversioned", "--remove-ignored", "wc"]).success();
+    ours(&["cleanup", "--vacuum-pristines", "wc"]).success();
+    assert_eq!(tree(&outside), before);
+    // With the folder back, the update is finished.
+    fs::remove_file(wc.join("d1")).unwrap();
+    ours(&["update", "-q", "-r6", "wc"]).success();
+    pair.run_theirs(&["checkout", "-q", "-r6", &scene.url, "wc"])
+        .success();
+    pair.assert_same_tree("wc");
 }
 
 fn sql(db: &Path, script: &str) {

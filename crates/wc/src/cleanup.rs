@@ -1,19 +1,17 @@
 //! Putting a working copy in order: `svn cleanup`.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::panic::resume_unwind;
 
 use rusqlite::params;
 use sylvan_core::{Checksum, Dirent, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result};
 use sylvan_io::Cancel;
-use sylvan_io::file::FileKind;
+use sylvan_io::file::{Dir, FileKind};
 
 use crate::db::write as rows;
 use crate::db::{Db, Layer, Node, sqlite_error};
-use crate::disk::{self, Found};
 use crate::lock::{self, WcLock};
 use crate::notify::{Action, Notification, NotifyFn};
+use crate::site::{self, Site};
 use crate::status::{self, StatusKind, StatusOptions};
 use crate::{Options, WorkingCopy, install, modified, pristine, work_queue};
 
@@ -118,34 +116,27 @@ fn put_in_order(
     cancel: &Cancel,
 ) -> Result<()> {
     work_queue::run(wc, cancel)?;
+    let site = Site::of(wc)?;
     if root.is_root() && options.vacuum_pristines {
         lock::remove_stale_owners(wc)?;
-        empty_tmp(wc)?;
-        remove_unused_pristines(wc, cancel)?;
+        empty_tmp(&site, cancel)?;
+        remove_unused_pristines(wc, &site, cancel)?;
     }
     if options.fix_recorded_timestamps {
-        fix_timestamps(wc, root, cancel)?;
+        fix_timestamps(wc, &site, root, cancel)?;
     }
     Ok(())
 }
 
-fn empty_tmp(wc: &WorkingCopy) -> Result<()> {
-    let tmp = work_queue::tmp_dir(wc);
-    if disk::look(&tmp)? == Found::Dir {
-        for (name, kind) in sylvan_io::file::read_dir(&tmp)? {
-            let path = tmp.join(OsStr::from_bytes(&name));
-            if kind == Some(FileKind::Dir) {
-                disk::remove_dir_all(&path)?;
-            } else {
-                disk::remove_file(&path)?;
-            }
-        }
-        return Ok(());
+fn empty_tmp(site: &Site, cancel: &Cancel) -> Result<()> {
+    let tmp = site::tmp();
+    if site::kind(site.adm.lstat(tmp)?) == Some(FileKind::Dir) {
+        return site.adm.empty(tmp, cancel);
     }
-    disk::ensure_dir(&tmp)
+    site.adm.make_dir_all(tmp)
 }
 
-fn remove_unused_pristines(wc: &WorkingCopy, cancel: &Cancel) -> Result<()> {
+fn remove_unused_pristines(wc: &WorkingCopy, site: &Site, cancel: &Cancel) -> Result<()> {
     let db = wc.db();
     let unused = db.rows(rows::SELECT_UNREFERENCED_PRISTINES, [], |row| {
         row.get::<_, String>(0).map_err(sqlite_error)
@@ -166,19 +157,19 @@ fn remove_unused_pristines(wc: &WorkingCopy, cancel: &Cancel) -> Result<()> {
     };
     removed
         .iter()
-        .try_for_each(|sha1| disk::remove_file(&pristine::path(wc, sha1)))
+        .try_for_each(|sha1| site.adm.remove_if_exists(&pristine::path(sha1)?))
 }
 
 /// Records the times of files that were touched, but are unchanged.
-fn fix_timestamps(wc: &WorkingCopy, root: &RelPath, cancel: &Cancel) -> Result<()> {
-    let files = touched_files(wc, root, cancel)?;
+fn fix_timestamps(wc: &WorkingCopy, site: &Site, root: &RelPath, cancel: &Cancel) -> Result<()> {
+    let files = touched_files(wc, site, root, cancel)?;
     let mut fixed = Vec::new();
     for (path, layer) in files {
         cancel.check()?;
-        if modified::is_modified(wc, &path, &layer)? {
+        if modified::is_modified(wc, site, &path, &layer)? {
             continue;
         }
-        if let Some((size, time)) = install::stat(wc.local_path(&path).as_path())? {
+        if let Some((size, time)) = install::stat(&site.root, &path)? {
             fixed.push((path, size, time));
         }
     }
@@ -191,6 +182,7 @@ fn fix_timestamps(wc: &WorkingCopy, root: &RelPath, cancel: &Cancel) -> Result<(
 /// Lists files whose recorded size and time are not those on disk.
 fn touched_files(
     wc: &WorkingCopy,
+    site: &Site,
     root: &RelPath,
     cancel: &Cancel,
 ) -> Result<Vec<(RelPathBuf, Layer)>> {
@@ -208,7 +200,7 @@ fn touched_files(
         },
     )?;
     let mut touched = Vec::new();
-    for path in look_at(wc, &recorded, cancel)? {
+    for path in look_at(&site.root, &recorded, cancel)? {
         let top = db.layers(&path)?.into_iter().next();
         if let Some(top) = top.filter(|top| top.presence.is_present()) {
             touched.push((path, top));
@@ -220,9 +212,8 @@ fn touched_files(
 type Recorded = (RelPathBuf, Option<i64>, Option<i64>);
 
 /// Stats files from several threads, each of which waits for the disk most of the time.
-fn look_at(wc: &WorkingCopy, recorded: &[Recorded], cancel: &Cancel) -> Result<Vec<RelPathBuf>> {
-    let root = wc.root();
-    let threads = sylvan_io::fs_type(root.as_path()).workers();
+fn look_at(root: &Dir, recorded: &[Recorded], cancel: &Cancel) -> Result<Vec<RelPathBuf>> {
+    let threads = sylvan_io::fs_type(root.path()).workers();
     let share = recorded.len().div_ceil(threads).max(64);
     std::thread::scope(|scope| {
         let shares: Vec<_> = recorded
@@ -232,13 +223,12 @@ fn look_at(wc: &WorkingCopy, recorded: &[Recorded], cancel: &Cancel) -> Result<V
                     let mut touched = Vec::new();
                     for (path, size, time) in share {
                         cancel.check()?;
-                        let local = root.join(path.as_str());
-                        let found = match disk::look(local.as_path())? {
-                            Found::File { .. } | Found::Symlink => install::stat(local.as_path())?,
-                            _ => None,
+                        let Some(meta) = root.lstat(path)? else {
+                            continue;
                         };
-                        if found
-                            .is_some_and(|found| (Some(found.0), Some(found.1)) != (*size, *time))
+                        let found = (i64::try_from(meta.size).ok(), Some(meta.mtime.micros()));
+                        if matches!(meta.kind, FileKind::File | FileKind::Symlink)
+                            && found != (*size, *time)
                         {
                             touched.push(path.clone());
                         }
@@ -272,6 +262,7 @@ fn remove_and_descend(
     cancel: &Cancel,
     notify: &mut NotifyFn<'_>,
 ) -> Result<()> {
+    let site = Site::of(&wc)?;
     let lock = WcLock::obtain(&wc, dir.to_owned(), false)?;
     let mut found = Vec::new();
     let walked = status::walk(
@@ -299,11 +290,11 @@ fn remove_and_descend(
     );
     let done = walked.and_then(|()| {
         found.iter().try_for_each(|(path, external)| {
-            let local = wc.local_path(path);
             if *external {
+                let local = wc.local_path(path);
                 clean_external(&local, wc.options(), options, cancel, notify)
             } else {
-                remove(&local, notify)
+                remove(&wc, &site, path, cancel, notify)
             }
         })
     });
@@ -317,7 +308,8 @@ fn clean_external(
     cancel: &Cancel,
     notify: &mut NotifyFn<'_>,
 ) -> Result<()> {
-    if disk::look(local.as_path())? != Found::Dir {
+    let found = sylvan_io::file::lstat_if_exists(local.as_path())?;
+    if site::kind(found) != Some(FileKind::Dir) {
         return Ok(());
     }
     notify(&Notification::new(local.clone(), Action::CleanupExternal));
@@ -327,18 +319,24 @@ fn clean_external(
     }
 }
 
-fn remove(local: &Dirent, notify: &mut NotifyFn<'_>) -> Result<()> {
-    let kind = match disk::look(local.as_path())? {
-        Found::Dir => {
-            disk::remove_dir_all(local.as_path())?;
+fn remove(
+    wc: &WorkingCopy,
+    site: &Site,
+    path: &RelPath,
+    cancel: &Cancel,
+    notify: &mut NotifyFn<'_>,
+) -> Result<()> {
+    let kind = match site::kind(site.root.lstat(path)?) {
+        Some(FileKind::Dir) => {
+            site.root.remove_tree(path, cancel)?;
             NodeKind::Dir
         }
-        Found::File { .. } | Found::Symlink => {
-            disk::remove_file(local.as_path())?;
+        Some(FileKind::File | FileKind::Symlink) => {
+            site.root.remove_if_exists(path)?;
             NodeKind::File
         }
-        Found::Nothing | Found::Other => return Ok(()),
+        Some(FileKind::Other) | None => return Ok(()),
     };
-    notify(&Notification::new(local.clone(), Action::Delete).kind(kind));
+    notify(&Notification::new(wc.local_path(path), Action::Delete).kind(kind));
     Ok(())
 }

@@ -1,18 +1,16 @@
 //! Writing working files from pristine texts: translated, with their final mode.
 
-use std::fs::File;
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sylvan_core::props::{SVN_EXECUTABLE, SVN_NEEDS_LOCK};
 use sylvan_core::translate::{KeywordInfo, Translation, special};
-use sylvan_core::{Error, ErrorCode, Props, RelPath, Result, TimeZone, Timestamp, Url};
+use sylvan_core::{Error, ErrorCode, Props, RelPath, RelPathBuf, Result, TimeZone, Timestamp, Url};
+use sylvan_io::file::{self, Creation, Dir, FileKind, MODE_FILE, Meta, NewFile};
 
 use crate::db::write::Changed;
-use crate::disk;
-pub use crate::disk::Create;
 
 /// The most bytes of a special file: a symlink's target and the word before it.
 const MAX_SPECIAL: u64 = 64 * 1024;
@@ -60,6 +58,17 @@ impl Recipe {
         }
     }
 
+    /// The recipe of a file that is just its text.
+    pub(crate) const fn plain() -> Self {
+        Self {
+            special: false,
+            executable: false,
+            read_only: false,
+            translation: None,
+            time: None,
+        }
+    }
+
     const fn mode(&self) -> u32 {
         let mode = if self.executable { 0o777 } else { 0o666 };
         if self.read_only { mode & !0o222 } else { mode }
@@ -84,8 +93,24 @@ pub(crate) struct RecipeInfo<'a> {
 pub enum Source<'a> {
     /// Memory.
     Bytes(&'a [u8]),
-    /// A file, mostly in the pristine store.
-    File(&'a Path),
+    /// A file below a folder, mostly in the pristine store.
+    File(&'a Dir, &'a RelPath),
+}
+
+/// A folder in which temporary files are made: below a handle, which may be the folder itself.
+#[derive(Clone, Copy, Debug)]
+pub struct TempDir<'a> {
+    /// The handle.
+    pub dir: &'a Dir,
+    /// The folder.
+    pub path: &'a RelPath,
+}
+
+impl TempDir<'_> {
+    /// Returns a name in it that this process has not used.
+    fn name(&self) -> Result<RelPathBuf> {
+        self.path.child(&temp_name())
+    }
 }
 
 /// What became of a new working file.
@@ -97,62 +122,65 @@ pub enum Installed {
     Obstructed,
 }
 
-/// Writes a working file in place, where nothing is expected to be.
+/// Writes a working file below `tree` in place, where nothing is expected to be.
 ///
 /// After an error a part of the file may be there.
+///
+/// # Errors
+/// Those of the file system; one of them if there is a symlink on the way to `path`.
 pub fn in_place(
-    path: &Path,
+    tree: &Dir,
+    path: &RelPath,
     source: Source<'_>,
     recipe: &Recipe,
-    how: Create,
+    how: Creation,
     settle: bool,
 ) -> Result<Installed> {
     if recipe.special {
-        return special_in_place(path, source);
+        return special_in_place(tree, path, source);
     }
-    let file = match disk::create(path, recipe.mode(), how) {
+    let file = match tree.create(path, recipe.mode(), how) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Installed::Obstructed),
-        Err(error) => return Err(open_failed(&error, path)),
+        Err(error) if is_taken(&error) => return Ok(Installed::Obstructed),
+        Err(error) => return Err(error),
     };
-    fill(&file, path, source, recipe)?;
+    fill(&file, source, recipe)?;
     if let Some(time) = recipe.time {
-        disk::set_time(&file, time, path)?;
+        file.set_time(time)?;
     }
     if settle {
-        disk::close(file, settle, path)?;
-        return stat(path).map(Installed::Done);
+        file.sync()?;
     }
-    let meta = file
-        .metadata()
-        .map_err(|error| Error::io(&error, format_args!("Can't stat '{}'", path.display())))?;
-    size_and_time(&meta).map(Installed::Done)
+    size_and_time(file.finish()?).map(Installed::Done)
 }
 
-/// Writes a working file beside its place and moves it there, over what is there.
+fn is_taken(error: &Error) -> bool {
+    file::error_kind(error) == ErrorKind::AlreadyExists
+}
+
+/// Writes a working file beside its place below `tree` and moves it there, over what is there.
+///
+/// # Errors
+/// As [`in_place`]; nothing has changed then.
 pub fn by_rename(
-    path: &Path,
+    tree: &Dir,
+    path: &RelPath,
     source: Source<'_>,
     recipe: &Recipe,
-    tmp: &Path,
+    tmp: TempDir<'_>,
     settle: bool,
 ) -> Result<Option<(i64, i64)>> {
     if recipe.special
         && let Some(target) = symlink_target(source)?
     {
-        replace_by_symlink(path, &target, tmp)?;
+        replace_by_symlink(tree, path, &target, tmp)?;
         return Ok(None);
     }
     let (temp, file) = create_temp(tmp, recipe.mode())?;
-    let done = fill(&file, &temp, source, recipe)
-        .and_then(|()| match recipe.time {
-            Some(time) => disk::set_time(&file, time, &temp),
-            None => Ok(()),
-        })
-        .and_then(|()| disk::close(file, settle, &temp))
-        .and_then(|()| rename_into(&temp, path));
+    let done = write_temp(file, source, recipe, settle)
+        .and_then(|()| rename_into(tmp.dir, &temp, tree, path));
     if let Err(error) = done {
-        return Err(match disk::remove_file(&temp) {
+        return Err(match tmp.dir.remove_if_exists(&temp) {
             Ok(()) => error,
             Err(other) => error.attach(other),
         });
@@ -160,50 +188,64 @@ pub fn by_rename(
     if recipe.special {
         return Ok(None);
     }
-    stat(path)
+    stat(tree, path)
+}
+
+fn write_temp(file: NewFile, source: Source<'_>, recipe: &Recipe, settle: bool) -> Result<()> {
+    fill(&file, source, recipe)?;
+    if let Some(time) = recipe.time {
+        file.set_time(time)?;
+    }
+    if settle {
+        file.sync()?;
+    }
+    Ok(())
 }
 
 /// Moves a complete file into its place, making its folder if that is missing.
-fn rename_into(temp: &Path, path: &Path) -> Result<()> {
-    match disk::rename(temp, path) {
-        Err(error) if error.code().number() == rustix::io::Errno::NOENT.raw_os_error() => {
+fn rename_into(from: &Dir, temp: &RelPath, tree: &Dir, path: &RelPath) -> Result<()> {
+    match from.rename_to(temp, tree, path) {
+        Err(error) if file::error_kind(&error) == ErrorKind::NotFound => {
             if let Some(parent) = path.parent() {
-                disk::ensure_dir(parent)?;
+                tree.make_dir_all(parent)?;
             }
-            disk::rename(temp, path)
+            from.rename_to(temp, tree, path)
         }
         done => done,
     }
 }
 
-fn create_temp(tmp: &Path, mode: u32) -> Result<(PathBuf, File)> {
+fn create_temp(tmp: TempDir<'_>, mode: u32) -> Result<(RelPathBuf, NewFile)> {
     loop {
-        let temp = temp_name(tmp);
-        match disk::create(&temp, mode, Create::New) {
+        let temp = tmp.name()?;
+        match tmp.dir.create(&temp, mode, Creation::Exclusive) {
             Ok(file) => return Ok((temp, file)),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) if error.kind() == ErrorKind::NotFound && !tmp.exists() => {
-                disk::ensure_dir(tmp)?;
+            Err(error) if is_taken(&error) => {}
+            Err(error)
+                if file::error_kind(&error) == ErrorKind::NotFound
+                    && tmp.dir.lstat(tmp.path)?.is_none() =>
+            {
+                tmp.dir.make_dir_all(tmp.path)?;
             }
-            Err(error) => return Err(open_failed(&error, &temp)),
+            Err(error) => return Err(error),
         }
     }
 }
 
-/// Returns a name in the folder for temporary files that this process has not used.
-pub fn temp_name(tmp: &Path) -> PathBuf {
+/// Returns a name for a temporary file that this process has not used.
+pub fn temp_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    tmp.join(format!("sylvan-{}-f{number}", std::process::id()))
+    format!("sylvan-{}-f{number}", std::process::id())
 }
 
-fn fill(file: &File, path: &Path, source: Source<'_>, recipe: &Recipe) -> Result<()> {
+fn fill(file: &NewFile, source: Source<'_>, recipe: &Recipe) -> Result<()> {
     let Some(translation) = &recipe.translation else {
-        return copy(file, path, source, |bytes, out| out(bytes));
+        return copy(file, source, |bytes, out| out(bytes));
     };
     let mut translator = translation.to_working();
     let mut translated = Vec::new();
-    copy(file, path, source, |bytes, out| {
+    copy(file, source, |bytes, out| {
         translated.clear();
         translator.push(bytes, &mut translated)?;
         out(&translated)
@@ -213,12 +255,11 @@ fn fill(file: &File, path: &Path, source: Source<'_>, recipe: &Recipe) -> Result
     if translated.is_empty() {
         return Ok(());
     }
-    disk::write(file, &translated, path)
+    file.write_all(&translated)
 }
 
 fn copy(
-    file: &File,
-    path: &Path,
+    file: &NewFile,
     source: Source<'_>,
     mut through: impl FnMut(&[u8], &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
 ) -> Result<()> {
@@ -226,17 +267,17 @@ fn copy(
         if bytes.is_empty() {
             return Ok(());
         }
-        disk::write(file, bytes, path)
+        file.write_all(bytes)
     };
     match source {
         Source::Bytes(bytes) => through(bytes, &mut out),
-        Source::File(from) => {
-            let mut input = File::open(from).map_err(|error| open_failed(&error, from))?;
+        Source::File(dir, from) => {
+            let mut input = dir.open_file(from)?;
             let mut buffer = vec![0; 256 * 1024];
             loop {
-                let count = input.read(&mut buffer).map_err(|error| {
-                    Error::io(&error, format_args!("Can't read file '{}'", from.display()))
-                })?;
+                let count = input
+                    .read(&mut buffer)
+                    .map_err(|error| read_failed(&error, dir, from))?;
                 if count == 0 {
                     return Ok(());
                 }
@@ -246,46 +287,38 @@ fn copy(
     }
 }
 
+fn read_failed(error: &std::io::Error, dir: &Dir, path: &RelPath) -> Error {
+    let path = dir.full(path);
+    Error::io(error, format_args!("Can't read file '{}'", path.display()))
+}
+
 /// Makes what a file with `svn:special` stands for: a symlink, or, when its text is no link, a
 /// plain file with that text.
-fn special_in_place(path: &Path, source: Source<'_>) -> Result<Installed> {
+fn special_in_place(tree: &Dir, path: &RelPath, source: Source<'_>) -> Result<Installed> {
     let made = match symlink_target(source)? {
-        Some(target) => disk::symlink(Path::new(std::ffi::OsStr::from_bytes(&target)), path),
-        None => match disk::create(path, 0o666, Create::New) {
-            Ok(file) => {
-                copy(&file, path, source, |bytes, out| out(bytes))?;
-                Ok(())
-            }
-            Err(error) => Err(error),
-        },
+        Some(target) => tree.make_symlink(OsStr::from_bytes(&target), path),
+        None => tree
+            .create(path, MODE_FILE, Creation::Exclusive)
+            .and_then(|file| copy(&file, source, |bytes, out| out(bytes))),
     };
     match made {
         Ok(()) => Ok(Installed::Done(None)),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Installed::Obstructed),
-        Err(error) => Err(Error::io(
-            &error,
-            format_args!("Can't create symbolic link '{}'", path.display()),
-        )),
+        Err(error) if is_taken(&error) => Ok(Installed::Obstructed),
+        Err(error) => Err(error),
     }
 }
 
-fn replace_by_symlink(path: &Path, target: &[u8], tmp: &Path) -> Result<()> {
-    let target = Path::new(std::ffi::OsStr::from_bytes(target));
+fn replace_by_symlink(tree: &Dir, path: &RelPath, target: &[u8], tmp: TempDir<'_>) -> Result<()> {
     let temp = loop {
-        let temp = temp_name(tmp);
-        match disk::symlink(target, &temp) {
+        let temp = tmp.name()?;
+        match tmp.dir.make_symlink(OsStr::from_bytes(target), &temp) {
             Ok(()) => break temp,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => {
-                return Err(Error::io(
-                    &error,
-                    format_args!("Can't create symbolic link '{}'", temp.display()),
-                ));
-            }
+            Err(error) if is_taken(&error) => {}
+            Err(error) => return Err(error),
         }
     };
-    rename_into(&temp, path).inspect_err(|_| {
-        let _ = disk::remove_file(&temp);
+    rename_into(tmp.dir, &temp, tree, path).inspect_err(|_| {
+        let _ = tmp.dir.remove_if_exists(&temp);
     })
 }
 
@@ -294,14 +327,11 @@ fn symlink_target(source: Source<'_>) -> Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
     match source {
         Source::Bytes(bytes) => text.extend_from_slice(bytes),
-        Source::File(path) => {
-            File::open(path)
-                .map_err(|error| open_failed(&error, path))?
+        Source::File(dir, path) => {
+            dir.open_file(path)?
                 .take(MAX_SPECIAL)
                 .read_to_end(&mut text)
-                .map_err(|error| {
-                    Error::io(&error, format_args!("Can't read file '{}'", path.display()))
-                })?;
+                .map_err(|error| read_failed(&error, dir, path))?;
         }
     }
     Ok(special::link_target(&text)
@@ -310,8 +340,13 @@ fn symlink_target(source: Source<'_>) -> Result<Option<Vec<u8>>> {
 }
 
 /// Gives a working file the mode bits that its properties ask for, as far as it has not them.
-pub(crate) fn sync_flags(path: &Path, recipe: &Recipe) -> Result<()> {
-    let disk::Found::File { mode, .. } = disk::look(path)? else {
+pub(crate) fn sync_flags(tree: &Dir, path: &RelPath, recipe: &Recipe) -> Result<()> {
+    let Some(Meta {
+        kind: FileKind::File,
+        mode,
+        ..
+    }) = tree.lstat(path)?
+    else {
         return Ok(());
     };
     let readers = (mode & 0o444) >> 2;
@@ -325,8 +360,8 @@ pub(crate) fn sync_flags(path: &Path, recipe: &Recipe) -> Result<()> {
     } else if wanted & 0o222 == 0 {
         wanted |= 0o200 | (0o222 & !umask());
     }
-    if wanted & 0o7777 != mode & 0o7777 {
-        disk::set_mode(path, wanted & 0o7777)?;
+    if wanted != mode {
+        tree.set_mode(path, wanted)?;
     }
     Ok(())
 }
@@ -346,18 +381,19 @@ fn umask() -> u32 {
 }
 
 /// Returns size and modification time of a working file.
-pub(crate) fn stat(path: &Path) -> Result<Option<(i64, i64)>> {
-    let meta = std::fs::symlink_metadata(path)
-        .map_err(|error| Error::io(&error, format_args!("Can't stat '{}'", path.display())))?;
-    size_and_time(&meta)
+pub(crate) fn stat(tree: &Dir, path: &RelPath) -> Result<Option<(i64, i64)>> {
+    let meta = tree.lstat(path)?.ok_or_else(|| {
+        let path = tree.full(path);
+        Error::io(
+            &rustix::io::Errno::NOENT.into(),
+            format_args!("Can't stat '{}'", path.display()),
+        )
+    })?;
+    size_and_time(meta)
 }
 
-fn size_and_time(meta: &std::fs::Metadata) -> Result<Option<(i64, i64)>> {
-    let size = i64::try_from(meta.len())
+fn size_and_time(meta: Meta) -> Result<Option<(i64, i64)>> {
+    let size = i64::try_from(meta.size)
         .map_err(|_| Error::new(ErrorCode::WC_CORRUPT, "A file is too large"))?;
-    Ok(Some((size, disk::mtime_micros(meta))))
-}
-
-fn open_failed(error: &std::io::Error, path: &Path) -> Error {
-    Error::io(error, format_args!("Can't open file '{}'", path.display()))
+    Ok(Some((size, meta.mtime.micros())))
 }

@@ -9,7 +9,6 @@ pub mod cleanup;
 pub mod conflict;
 pub mod crop;
 pub mod db;
-mod disk;
 pub mod external;
 #[doc(hidden)]
 pub mod fuzz;
@@ -27,6 +26,7 @@ pub mod relocate;
 pub mod report;
 pub mod revision_status;
 pub mod scan;
+mod site;
 pub mod status;
 pub mod update;
 pub mod work_queue;

@@ -6,37 +6,33 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use sylvan_core::{Error, RelPath, Result, Sha1};
+use sylvan_core::{RelPath, RelPathBuf, Result, Sha1};
+use sylvan_io::file::{self, Creation, Dir, MODE_READ_ONLY, NewFile};
 
 use crate::WorkingCopy;
 use crate::db::Layer;
-use crate::disk::{self, Create};
+use crate::site::{self, Site};
 
-/// The mode of pristine files, less the umask.
-const MODE: u32 = 0o444;
+/// The folder of the texts, in the administrative folder.
+const FOLDER: &str = "pristine";
 
-/// Returns the file of a pristine text.
-pub(crate) fn path(wc: &WorkingCopy, sha1: &Sha1) -> PathBuf {
-    path_in(wc.adm_path("pristine").as_path(), sha1)
+/// Returns the file of a pristine text, below the administrative folder.
+pub(crate) fn path(sha1: &Sha1) -> Result<RelPathBuf> {
+    RelPathBuf::new(format!("{FOLDER}/{}", name(sha1)))
 }
 
-fn path_in(dir: &Path, sha1: &Sha1) -> PathBuf {
+/// Returns the file of a pristine text, below the folder of the texts.
+fn name(sha1: &Sha1) -> String {
     let hex = sha1.to_string();
-    let mut path = PathBuf::with_capacity(dir.as_os_str().len() + 55);
-    path.push(dir);
-    path.push(&hex[..2]);
-    path.push(hex + ".svn-base");
-    path
-}
-
-/// Opens a pristine text to read it.
-pub(crate) fn open(path: &Path) -> Result<File> {
-    File::open(path)
-        .map_err(|error| Error::io(&error, format_args!("Can't open file '{}'", path.display())))
+    let mut name = String::with_capacity(52);
+    name.push_str(&hex[..2]);
+    name.push('/');
+    name.push_str(&hex);
+    name.push_str(".svn-base");
+    name
 }
 
 /// Opens the pristine text of a file as its highest layer has it; `None` for a plain addition.
@@ -47,7 +43,9 @@ pub fn open_text(wc: &WorkingCopy, node: &RelPath) -> Result<Option<File>> {
     let layers = wc.db().layers(node)?;
     let found = layers.iter().find(|layer| layer.checksum.is_some());
     match found.map(Layer::sha1).transpose()?.flatten() {
-        Some(sha1) => open(&path(wc, &sha1)).map(Some),
+        Some(sha1) => Dir::open(wc.adm_path("").as_path())?
+            .open_file(&path(&sha1)?)
+            .map(Some),
         None => Ok(None),
     }
 }
@@ -55,8 +53,8 @@ pub fn open_text(wc: &WorkingCopy, node: &RelPath) -> Result<Option<File>> {
 /// The store as one operation writes to it, from many threads.
 #[derive(Debug)]
 pub(crate) struct Store {
-    dir: PathBuf,
-    tmp: PathBuf,
+    dir: Dir,
+    adm: Arc<Dir>,
     /// Closing does not tell about lost bytes, so they are waited for.
     settle: bool,
     shards: Vec<Mutex<Shard>>,
@@ -95,10 +93,18 @@ pub(crate) enum Claim {
 
 impl Store {
     /// Makes the store of a working copy. `fresh` says that PRISTINE has no rows.
-    pub(crate) fn new(wc: &WorkingCopy, fresh: bool, settle: bool) -> Self {
-        Self {
-            dir: wc.adm_path("pristine").as_path().to_owned(),
-            tmp: wc.adm_path("tmp").as_path().to_owned(),
+    pub(crate) fn new(site: &Site, fresh: bool, settle: bool) -> Result<Self> {
+        let folder = RelPath::new(FOLDER)?;
+        let dir = match site.adm.open_dir(folder) {
+            Err(error) if file::error_kind(&error) == ErrorKind::NotFound => {
+                site.adm.make_dir_all(folder)?;
+                site.adm.open_dir(folder)?
+            }
+            opened => opened?,
+        };
+        Ok(Self {
+            dir,
+            adm: Arc::clone(&site.adm),
             settle,
             shards: (0..256).map(|_| Mutex::new(Shard::Unknown)).collect(),
             known: Mutex::new(Known {
@@ -112,12 +118,22 @@ impl Store {
             }),
             written: Condvar::new(),
             temp_names: AtomicU64::new(0),
-        }
+        })
     }
 
-    /// Returns the file of a text.
-    pub(crate) fn path(&self, sha1: &Sha1) -> PathBuf {
-        path_in(&self.dir, sha1)
+    /// Opens a text to read it.
+    pub(crate) fn open(&self, sha1: &Sha1) -> Result<File> {
+        self.dir.open_file(&self.path(sha1)?)
+    }
+
+    /// Returns the folder of the texts.
+    pub(crate) const fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// Returns the file of a text in that folder.
+    pub(crate) fn path(&self, sha1: &Sha1) -> Result<RelPathBuf> {
+        RelPathBuf::new(name(sha1))
     }
 
     /// Tells whether a text may have a row, which the database knows for sure.
@@ -192,48 +208,41 @@ impl Store {
 
     /// Writes a claimed text from memory, straight under its final name.
     pub(crate) fn write(&self, sha1: &Sha1, text: &[u8]) -> Result<()> {
-        let path = self.path(sha1);
-        let file = self.create(&path, sha1.0[0])?;
-        disk::write(&file, text, &path)?;
-        disk::close(file, self.settle, &path)
+        let file = self.create(&self.path(sha1)?, sha1.0[0])?;
+        file.write_all(text)?;
+        self.settled(&file)
     }
 
-    fn create(&self, path: &Path, first: u8) -> Result<File> {
-        let failed = |error: &std::io::Error| {
-            Error::io(error, format_args!("Can't open file '{}'", path.display()))
-        };
-        let ours = self.shard(path, first)? == Shard::Ours;
-        let how = if ours { Create::Over } else { Create::New };
-        match disk::create(path, MODE, how) {
-            Ok(file) => Ok(file),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                disk::remove_file(path)?;
-                disk::create(path, MODE, Create::New).map_err(|error| failed(&error))
+    /// Waits for the bytes of a file where closing would hide errors (network file systems write
+    /// back on closing).
+    fn settled(&self, file: &NewFile) -> Result<()> {
+        if self.settle { file.sync() } else { Ok(()) }
+    }
+
+    fn create(&self, path: &RelPath, first: u8) -> Result<NewFile> {
+        if self.shard(path, first)? == Shard::Ours {
+            return self.dir.create(path, MODE_READ_ONLY, Creation::Fresh);
+        }
+        match self.dir.create(path, MODE_READ_ONLY, Creation::Exclusive) {
+            Err(error) if file::error_kind(&error) == ErrorKind::AlreadyExists => {
+                self.dir.remove_if_exists(path)?;
+                self.dir.create(path, MODE_READ_ONLY, Creation::Exclusive)
             }
-            Err(error) => Err(failed(&error)),
+            created => created,
         }
     }
 
     /// Makes the folder of a text unless it is known to be there.
-    fn shard(&self, path: &Path, first: u8) -> Result<Shard> {
+    fn shard(&self, path: &RelPath, first: u8) -> Result<Shard> {
         let mut shard = self.shards[usize::from(first)]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if *shard == Shard::Unknown {
-            let dir = path.parent().unwrap_or(&self.dir);
-            *shard = match disk::make_dir(dir) {
+            let dir = path.parent().unwrap_or(RelPath::ROOT);
+            *shard = match self.dir.make_dir(dir) {
                 Ok(()) => Shard::Ours,
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => Shard::Old,
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    disk::ensure_dir(dir)?;
-                    Shard::Old
-                }
-                Err(error) => {
-                    return Err(Error::io(
-                        &error,
-                        format_args!("Can't create directory '{}'", dir.display()),
-                    ));
-                }
+                Err(error) if file::error_kind(&error) == ErrorKind::AlreadyExists => Shard::Old,
+                Err(error) => return Err(error),
             };
         }
         Ok(*shard)
@@ -243,26 +252,20 @@ impl Store {
     pub(crate) fn create_temp(&self) -> Result<TempText> {
         loop {
             let number = self.temp_names.fetch_add(1, Ordering::Relaxed);
-            let path = self
-                .tmp
-                .join(format!("sylvan-{}-{number}", std::process::id()));
-            match disk::create(&path, MODE, Create::New) {
+            let path = site::tmp().child(&format!("sylvan-{}-{number}", std::process::id()))?;
+            match self.adm.create(&path, MODE_READ_ONLY, Creation::Exclusive) {
                 Ok(file) => {
                     return Ok(TempText {
                         file: Some(file),
-                        path,
+                        dir: Arc::clone(&self.adm),
+                        path: Some(path),
                     });
                 }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) if error.kind() == ErrorKind::NotFound && number == 0 => {
-                    disk::ensure_dir(&self.tmp)?;
-                }
-                Err(error) => {
-                    return Err(Error::io(
-                        &error,
-                        format_args!("Can't create temporary file '{}'", path.display()),
-                    ));
-                }
+                Err(error) => match file::error_kind(&error) {
+                    ErrorKind::AlreadyExists => {}
+                    ErrorKind::NotFound if number == 0 => self.adm.make_dir_all(site::tmp())?,
+                    _ => return Err(error),
+                },
             }
         }
     }
@@ -270,12 +273,14 @@ impl Store {
     /// Moves a complete temporary text to its claimed name.
     pub(crate) fn install_temp(&self, mut temp: TempText, sha1: &Sha1) -> Result<()> {
         if let Some(file) = temp.file.take() {
-            disk::close(file, self.settle, &temp.path)?;
+            self.settled(&file)?;
         }
-        let path = self.path(sha1);
+        let path = self.path(sha1)?;
         self.shard(&path, sha1.0[0])?;
-        disk::rename(&temp.path, &path)?;
-        temp.path = PathBuf::new();
+        if let Some(from) = &temp.path {
+            self.adm.rename_to(from, &self.dir, &path)?;
+        }
+        temp.path = None;
         Ok(())
     }
 
@@ -287,15 +292,17 @@ impl Store {
 /// A text being written to the folder for temporary files; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct TempText {
-    file: Option<File>,
-    path: PathBuf,
+    file: Option<NewFile>,
+    dir: Arc<Dir>,
+    /// Nothing once it has its final name.
+    path: Option<RelPathBuf>,
 }
 
 impl TempText {
     /// Appends to it.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<()> {
         match &self.file {
-            Some(file) => disk::write(file, bytes, &self.path),
+            Some(file) => file.write_all(bytes),
             None => Ok(()),
         }
     }
@@ -303,9 +310,9 @@ impl TempText {
 
 impl Drop for TempText {
     fn drop(&mut self) {
-        if !self.path.as_os_str().is_empty() {
+        if let Some(path) = &self.path {
             // The operation has failed already; cleanup finds what stays.
-            let _ = disk::remove_file(&self.path);
+            let _ = self.dir.remove_if_exists(path);
         }
     }
 }

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use sylvan_core::{Depth, NodeKind, RelPath, RelPathBuf, Result, Revnum};
 use sylvan_delta::ReportEntry;
 use sylvan_io::Cancel;
+use sylvan_io::file::Creation;
 
 use crate::db::{Layer, Node, Presence};
-use crate::disk::{self, Create, Found};
 use crate::install::{self, Installed, Source};
 use crate::notify::{Action, Notification, NotifyFn};
+use crate::site::Site;
 use crate::work_queue::{self, FileInfo};
 use crate::{WorkingCopy, pristine};
 
@@ -41,8 +42,10 @@ pub fn entries(
     notify: &mut NotifyFn<'_>,
 ) -> Result<Vec<ReportEntry>> {
     let wc = &*wc;
+    let site = Site::of(wc)?;
     let reporter = Reporter {
         wc,
+        site: &site,
         options,
         cancel,
         tokens: HashMap::new(),
@@ -59,6 +62,7 @@ pub fn entries(
 
 struct Reporter<'a, 'n> {
     wc: &'a WorkingCopy,
+    site: &'a Site,
     options: &'a ReportOptions,
     cancel: &'a Cancel,
     notify: &'a mut NotifyFn<'n>,
@@ -310,11 +314,11 @@ impl Reporter<'_, '_> {
 
     /// Reads the names in a folder on disk; `None` if there is no such folder.
     fn names(&self, path: &RelPath) -> Result<Option<HashSet<String>>> {
-        let local = self.wc.local_path(path);
-        if disk::look(local.as_path())? != Found::Dir {
+        let root = &self.site.root;
+        if root.lstat(path)?.is_none_or(|meta| !meta.is_dir()) {
             return Ok(None);
         }
-        let entries = sylvan_io::file::read_dir(local.as_path())?;
+        let entries = root.read_dir(path)?;
         Ok(Some(
             entries
                 .into_iter()
@@ -332,21 +336,22 @@ impl Reporter<'_, '_> {
         if !top.presence.is_present() || top.kind != NodeKind::Dir && sha1.is_none() {
             return Ok(());
         }
-        let local = self.wc.local_path(&node.path);
-        if disk::look(local.as_path())? != Found::Nothing {
+        let root = &self.site.root;
+        if root.lstat(&node.path)?.is_some() || self.site.is_obstructed(&node.path)? {
             return Ok(());
         }
         match sha1 {
-            None => disk::ensure_dir(local.as_path())?,
+            None => root.make_dir_all(&node.path)?,
             Some(sha1) => {
                 let recipe =
                     work_queue::recipe_of(self.wc, top, self.wc.options().use_commit_times)?;
-                let text = pristine::path(self.wc, &sha1);
+                let text = pristine::path(&sha1)?;
                 let installed = install::in_place(
-                    local.as_path(),
-                    Source::File(&text),
+                    root,
+                    &node.path,
+                    Source::File(&self.site.adm, &text),
                     &recipe,
-                    Create::New,
+                    Creation::Exclusive,
                     false,
                 )?;
                 if let Installed::Done(Some((size, time))) = installed {
@@ -354,6 +359,7 @@ impl Reporter<'_, '_> {
                 }
             }
         }
+        let local = self.wc.local_path(&node.path);
         (self.notify)(&Notification::new(local, Action::Restore).kind(NodeKind::File));
         Ok(())
     }

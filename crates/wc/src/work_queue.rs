@@ -18,17 +18,15 @@
 //! | `base-remove` | path, revision that stays as not present, unused |
 //! | `postupgrade` | |
 
-use std::path::{Path, PathBuf};
-
 use rusqlite::params;
 use sylvan_core::skel::Skel;
-use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf, Result};
+use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf, Result, Timestamp};
 use sylvan_io::Cancel;
 
 use crate::db::write as rows;
 use crate::db::{Db, Layer, sqlite_error};
-use crate::disk::{self, Found};
 use crate::install::{self, Recipe, RecipeInfo, Source};
+use crate::site::Site;
 use crate::{WorkingCopy, modified, pristine};
 
 /// Makes items.
@@ -81,7 +79,11 @@ const BATCH: usize = 200;
 /// `E155009` with the item and what kept it from being done, which stays in the queue with those
 /// after it; `E200015` when cancelled.
 pub fn run(wc: &WorkingCopy, cancel: &Cancel) -> Result<()> {
-    let runner = Runner { wc, db: wc.db() };
+    let runner = Runner {
+        wc,
+        db: wc.db(),
+        site: Site::of(wc)?,
+    };
     let mut done = Vec::new();
     let mut recorded = Vec::new();
     let mut last = 0;
@@ -127,6 +129,7 @@ pub(crate) type FileInfo = (RelPathBuf, i64, i64);
 struct Runner<'a> {
     wc: &'a WorkingCopy,
     db: &'a Db,
+    site: Site,
 }
 
 impl Runner<'_> {
@@ -157,8 +160,12 @@ impl Runner<'_> {
         let args = Args(skel.elements().ok_or_else(unknown)?);
         match args.word(0).ok_or_else(unknown)? {
             "file-install" => self.file_install(&args),
-            "file-remove" => disk::remove_file(&self.local(&args.path(1)?)).map(|()| None),
-            "dir-install" => disk::ensure_dir(&self.local(&args.path(1)?)).map(|()| None),
+            "file-remove" => {
+                let path = args.path(1)?;
+                let (dir, path) = self.site.locate(&path);
+                dir.remove_if_exists(path).map(|()| None)
+            }
+            "dir-install" => self.site.root.make_dir_all(&args.path(1)?).map(|()| None),
             "dir-remove" => self.dir_remove(&args).map(|()| None),
             "file-move" => self.file_move(&args).map(|()| None),
             "file-translate" => self.file_translate(&args).map(|()| None),
@@ -170,14 +177,6 @@ impl Runner<'_> {
             "prej-install" => crate::prej::install(self.wc, &args.path(1)?).map(|()| None),
             _ => Err(unknown()),
         }
-    }
-
-    fn local(&self, path: &RelPath) -> PathBuf {
-        self.wc.local_path(path).as_path().to_owned()
-    }
-
-    fn tmp(&self) -> PathBuf {
-        self.wc.adm_path("tmp").as_path().to_owned()
     }
 
     fn top(&self, path: &RelPath) -> Result<Layer> {
@@ -201,9 +200,16 @@ impl Runner<'_> {
         let path = args.path(1)?;
         let record = args.number(3) != 0;
         let (layer, recipe) = self.recipe(&path, args.number(2) != 0)?;
-        let source = match (args.has(4), layer.sha1()?) {
-            (true, _) => self.local(&args.path(4)?),
-            (false, Some(sha1)) => pristine::path(self.wc, &sha1),
+        let text;
+        let (dir, source) = match (args.has(4), layer.sha1()?) {
+            (true, _) => {
+                text = args.path(4)?;
+                self.site.locate(&text)
+            }
+            (false, Some(sha1)) => {
+                text = pristine::path(&sha1)?;
+                (&*self.site.adm, &*text)
+            }
             (false, None) => {
                 return Err(Error::new(
                     ErrorCode::WC_CORRUPT_TEXT_BASE,
@@ -216,10 +222,11 @@ impl Runner<'_> {
             }
         };
         let recorded = install::by_rename(
-            &self.local(&path),
-            Source::File(&source),
+            &self.site.root,
+            &path,
+            Source::File(dir, source),
             &recipe,
-            &self.tmp(),
+            self.site.tmp(),
             false,
         )?;
         Ok(recorded
@@ -228,31 +235,36 @@ impl Runner<'_> {
     }
 
     fn dir_remove(&self, args: &Args<'_>) -> Result<()> {
-        let path = self.local(&args.path(1)?);
+        let path = args.path(1)?;
         if args.number(2) != 0 {
-            disk::remove_dir_all(&path)
+            self.site.root.remove_tree(&path, &Cancel::new())
         } else {
-            disk::remove_empty_dir(&path)
+            self.site.root.remove_dir_if_empty(&path)
         }
     }
 
     fn file_move(&self, args: &Args<'_>) -> Result<()> {
-        let (from, to) = (self.local(&args.path(1)?), self.local(&args.path(2)?));
-        if disk::look(&from)? == Found::Nothing {
+        let (from, to) = (args.path(1)?, args.path(2)?);
+        let (from_dir, from) = self.site.locate(&from);
+        let (to_dir, to) = self.site.locate(&to);
+        if from_dir.lstat(from)?.is_none() {
             return Ok(());
         }
-        disk::rename(&from, &to)
+        from_dir.rename_to(from, to_dir, to)
     }
 
     fn file_translate(&self, args: &Args<'_>) -> Result<()> {
-        let (from, to) = (self.local(&args.path(2)?), self.local(&args.path(3)?));
+        let (from, to) = (args.path(2)?, args.path(3)?);
+        let (from_dir, from) = self.site.locate(&from);
+        let (to_dir, to) = self.site.locate(&to);
         let (_, recipe) = self.recipe(&args.path(1)?, false)?;
         let plain = Recipe {
             executable: false,
             read_only: false,
             ..recipe
         };
-        install::by_rename(&to, Source::File(&from), &plain, &self.tmp(), false)?;
+        let source = Source::File(from_dir, from);
+        install::by_rename(to_dir, to, source, &plain, self.site.tmp(), false)?;
         Ok(())
     }
 
@@ -261,7 +273,7 @@ impl Runner<'_> {
         if recipe.special {
             return Ok(());
         }
-        install::sync_flags(&self.local(path), &recipe)
+        install::sync_flags(&self.site.root, path, &recipe)
     }
 
     /// After a commit: the working file is written anew if translation makes it differ, and its
@@ -269,34 +281,34 @@ impl Runner<'_> {
     fn file_commit(&self, args: &Args<'_>) -> Result<Option<FileInfo>> {
         let path = args.path(1)?;
         let (layer, recipe) = self.recipe(&path, false)?;
-        let local = self.local(&path);
+        let root = &self.site.root;
         if !recipe.special
             && let Some(translation) = &recipe.translation
-            && modified::would_translate(&local, translation)?
+            && modified::would_translate(root, &path, translation)?
         {
-            install::by_rename(&local, Source::File(&local), &recipe, &self.tmp(), false)?;
+            let source = Source::File(root, &path);
+            install::by_rename(root, &path, source, &recipe, self.site.tmp(), false)?;
         }
         if !recipe.special {
-            install::sync_flags(&local, &recipe)?;
+            install::sync_flags(root, &path, &recipe)?;
         }
-        if recipe.special || modified::is_modified(self.wc, &path, &layer)? {
+        if recipe.special || modified::is_modified(self.wc, &self.site, &path, &layer)? {
             return Ok(None);
         }
-        Ok(install::stat(&local)?.map(|(size, time)| (path, size, time)))
+        Ok(install::stat(root, &path)?.map(|(size, time)| (path, size, time)))
     }
 
     fn record_file_info(&self, args: &Args<'_>) -> Result<Option<FileInfo>> {
         let path = args.path(1)?;
-        let local = self.local(&path);
-        if !matches!(disk::look(&local)?, Found::File { .. }) {
+        let root = &self.site.root;
+        if root.lstat(&path)?.is_none_or(|meta| !meta.is_file()) {
             return Ok(None);
         }
         let time = args.number(2);
         if time != 0 {
-            let file = pristine::open(&local)?;
-            disk::set_time(&file, sylvan_core::Timestamp::from_micros(time), &local)?;
+            root.set_time(&path, Timestamp::from_micros(time))?;
         }
-        Ok(install::stat(&local)?.map(|(size, time)| (path, size, time)))
+        Ok(install::stat(root, &path)?.map(|(size, time)| (path, size, time)))
     }
 
     fn base_remove(&self, args: &Args<'_>) -> Result<()> {
@@ -317,15 +329,10 @@ impl Runner<'_> {
 
     fn post_upgrade(&self) -> Result<()> {
         for name in ["format", "entries"] {
-            let path = self.wc.adm_path(name);
-            let temp = install::temp_name(&self.tmp());
-            std::fs::write(&temp, "12\n").map_err(|error| {
-                Error::io(
-                    &error,
-                    format_args!("Can't write to file '{}'", temp.display()),
-                )
-            })?;
-            disk::rename(&temp, path.as_path())?;
+            let path = RelPath::new(name)?;
+            let old_client = Source::Bytes(b"12\n");
+            let (adm, tmp) = (&self.site.adm, self.site.tmp());
+            install::by_rename(adm, path, old_client, &Recipe::plain(), tmp, false)?;
         }
         Ok(())
     }
@@ -400,9 +407,4 @@ impl Args<'_> {
             .ok_or_else(|| Error::new(ErrorCode::WC_BAD_ADM_LOG, "A work item has no path"))?;
         RelPathBuf::new(text)
     }
-}
-
-/// Returns where temporary files of a working copy are made.
-pub(crate) fn tmp_dir(wc: &WorkingCopy) -> PathBuf {
-    Path::new(wc.adm_path("tmp").as_str()).to_owned()
 }

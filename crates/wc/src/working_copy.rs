@@ -1,10 +1,11 @@
 mod find;
 
-use sylvan_core::{Depth, Dirent, Error, RelPath, RelPathBuf, Result, Revnum, Url};
-use sylvan_io::file;
+use sylvan_core::{Depth, Dirent, RelPath, RelPathBuf, Result, Revnum, Url};
+use sylvan_io::Cancel;
+use sylvan_io::file::{self, Creation, Dir};
 
+use crate::Options;
 use crate::db::{Db, FirstRows, OpenError};
-use crate::{Options, disk};
 
 /// The name of the administrative folder.
 pub const ADM_DIR: &str = ".svn";
@@ -77,12 +78,14 @@ impl WorkingCopy {
         let adm = root.join(ADM_DIR);
         if file::exists(adm.as_path())? {
             // Left by a program that is not as careful.
-            fill(&adm, node, options)?;
+            fill(&Dir::open(adm.as_path())?, node, options)?;
         } else {
-            let unborn = root.join(UNBORN_ADM_DIR);
-            remove_unborn(&unborn)?;
-            fill(&unborn, node, options)?;
-            disk::rename(unborn.as_path(), adm.as_path())?;
+            let tree = Dir::open(root.as_path())?;
+            let unborn = RelPath::new(UNBORN_ADM_DIR)?;
+            remove_unborn(&tree, unborn)?;
+            tree.make_dir_all(unborn)?;
+            fill(&tree.open_dir(unborn)?, node, options)?;
+            tree.rename(unborn, RelPath::new(ADM_DIR)?)?;
         }
         let db = Db::open(adm.join(DATABASE).as_path(), options).map_err(OpenError::of_new)?;
         Ok(Self {
@@ -101,7 +104,7 @@ impl WorkingCopy {
         for name in FILES_FOR_OLD_CLIENTS {
             let path = self.adm_path(name);
             if file::read_if_exists(path.as_path())?.is_none_or(|text| is_cut_short(&text)) {
-                write_for_old_clients(&path)?;
+                write_for_old_clients(&Dir::open(self.adm_path("").as_path())?, name)?;
             }
         }
         Ok(())
@@ -152,17 +155,16 @@ impl WorkingCopy {
 }
 
 /// Makes what an administrative folder holds at first.
-fn fill(adm: &Dirent, node: &RootNode, options: &Options) -> Result<()> {
-    disk::ensure_dir(adm.as_path())?;
+fn fill(adm: &Dir, node: &RootNode, options: &Options) -> Result<()> {
     for name in ["pristine", "tmp"] {
-        disk::ensure_dir(adm.join(name).as_path())?;
+        adm.make_dir_all(RelPath::new(name)?)?;
     }
     for name in FILES_FOR_OLD_CLIENTS {
-        write_for_old_clients(&adm.join(name))?;
+        write_for_old_clients(adm, name)?;
     }
     Db::create(
-        adm.join(DATABASE).as_path(),
-        adm.join("tmp").as_path(),
+        &adm.path().join(DATABASE),
+        &adm.path().join("tmp"),
         options,
         &FirstRows { root: node },
     )
@@ -170,9 +172,11 @@ fn fill(adm: &Dirent, node: &RootNode, options: &Options) -> Result<()> {
 
 /// Removes what was left of an administrative folder that did not get its name. A folder of the
 /// user's that is called so stays, and is in the way.
-fn remove_unborn(unborn: &Dirent) -> Result<()> {
-    if file::exists(unborn.as_path())? && holds_nothing_else(unborn, &["tmp", DATABASE]) {
-        disk::remove_dir_all(unborn.as_path())?;
+fn remove_unborn(tree: &Dir, unborn: &RelPath) -> Result<()> {
+    let is_dir = tree.lstat(unborn)?.is_some_and(|meta| meta.is_dir());
+    let path = Dirent::new(&tree.full(unborn).to_string_lossy());
+    if is_dir && holds_nothing_else(&path, &["tmp", DATABASE]) {
+        tree.remove_tree(unborn, &Cancel::new())?;
     }
     Ok(())
 }
@@ -198,10 +202,9 @@ fn holds_nothing_else(adm: &Dirent, others: &[&str]) -> bool {
     })
 }
 
-fn write_for_old_clients(path: &Dirent) -> Result<()> {
-    let file = disk::create(path.as_path(), 0o666, disk::Create::Over)
-        .map_err(|error| Error::io(&error, format_args!("Can't open file '{path}'")))?;
-    disk::write(&file, NON_ENTRIES.as_bytes(), path.as_path())
+fn write_for_old_clients(adm: &Dir, name: &str) -> Result<()> {
+    adm.create(RelPath::new(name)?, file::MODE_FILE, Creation::Fresh)?
+        .write_all(NON_ENTRIES.as_bytes())
 }
 
 fn is_cut_short(text: &[u8]) -> bool {

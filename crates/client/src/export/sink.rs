@@ -1,13 +1,15 @@
 //! A file's text on its way to an exported file: small ones in memory, large ones in a temporary
 //! file beside their place.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use md5::Digest as _;
-use sylvan_core::{Error, ErrorCode, Md5, Result};
-use sylvan_wc::install::{self, Create, Installed, Recipe, Source};
+use sylvan_core::{Error, ErrorCode, Md5, RelPath, Result};
+use sylvan_io::file::{Creation, Dir};
+use sylvan_wc::install::{self, Installed, Recipe, Source, TempDir};
 
 /// Texts up to this size stay in memory.
 const IN_MEMORY: usize = 256 * 1024;
@@ -67,7 +69,7 @@ impl Sink {
     }
 
     fn spill(&mut self) -> Result<()> {
-        let path = install::temp_name(&self.folder);
+        let path = self.folder.join(install::temp_name());
         let mut file = File::create_new(&path).map_err(|error| {
             Error::io(
                 &error,
@@ -110,21 +112,29 @@ impl Sink {
     /// Writes the exported file.
     pub(super) fn install(mut self, path: &Path, recipe: &Recipe, place: Place) -> Result<()> {
         let spilled = self.spilled.take();
+        let here = Path::new(".");
+        let folder = Some(&*self.folder).filter(|folder| !folder.as_os_str().is_empty());
+        let folder = Dir::open(folder.unwrap_or(here))?;
+        let name = name(path)?;
         let source = match &spilled {
-            Some(spilled) => Source::File(&spilled.path),
+            Some(spilled) => Source::File(&folder, self::name(&spilled.path)?),
             None => Source::Bytes(&self.memory),
         };
         if place == Place::Fresh {
-            match install::in_place(path, source, recipe, Create::Over, false) {
+            match install::in_place(&folder, name, source, recipe, Creation::Fresh, false) {
                 Ok(Installed::Done(_)) => return Ok(()),
                 Ok(Installed::Obstructed) => {}
                 Err(error) => {
-                    let _ = std::fs::remove_file(path);
+                    let _ = folder.remove_if_exists(name);
                     return Err(error);
                 }
             }
         }
-        install::by_rename(path, source, recipe, &self.folder, false).map(drop)
+        let tmp = TempDir {
+            dir: &folder,
+            path: RelPath::ROOT,
+        };
+        install::by_rename(&folder, name, source, recipe, tmp, false).map(drop)
     }
 }
 
@@ -143,6 +153,12 @@ impl Drop for Spilled {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// Returns the last part of a path.
+fn name(path: &Path) -> Result<&RelPath> {
+    let name = path.file_name().and_then(OsStr::to_str);
+    RelPath::new(name.unwrap_or_default())
 }
 
 fn write_failed(error: &io::Error, path: &Path) -> Error {

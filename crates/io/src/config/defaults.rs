@@ -24,7 +24,7 @@ pub fn ensure(dir: &Path) {
     for (name, text) in FILES {
         let path = dir.join(name);
         if matches!(file::exists(&path), Ok(false))
-            && let Ok(mut new) = file::create_new(&path, file::MODE_FILE)
+            && let Ok(new) = file::create_new(&path, file::MODE_FILE)
         {
             // A file that is cut short explains less.
             let _ = new.write_all(text.as_bytes());

@@ -18,8 +18,11 @@ mod temp;
 use std::fmt;
 use std::path::Path;
 
+use rustix::fs::{Timespec, Timestamps};
 use rustix::io::Errno;
-use sylvan_core::Error;
+use sylvan_core::{Error, Timestamp};
+
+use paths::list;
 
 pub use dir::Dir;
 pub use meta::{FileKind, Meta};
@@ -54,6 +57,24 @@ struct CantDo<'a> {
 impl fmt::Display for CantDo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Can't {} '{}'", self.action, self.path.display())
+    }
+}
+
+/// Returns what kind of operating system error `error` is.
+pub fn error_kind(error: &Error) -> std::io::ErrorKind {
+    std::io::Error::from_raw_os_error(error.code().number()).kind()
+}
+
+/// Makes the times of last access and last change.
+const fn times(time: Timestamp) -> Timestamps {
+    let micros = time.micros();
+    let stamp = Timespec {
+        tv_sec: micros.div_euclid(1_000_000) as _,
+        tv_nsec: (micros.rem_euclid(1_000_000) * 1000) as _,
+    };
+    Timestamps {
+        last_access: stamp,
+        last_modification: stamp,
     }
 }
 

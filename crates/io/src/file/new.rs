@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, fdatasync, fstat, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr, write};
-use sylvan_core::Result;
+use sylvan_core::{Result, Timestamp};
 
-use super::{Meta, durable, failed};
+use super::{Meta, durable, failed, times};
 
 /// How a new file meets what may have its name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,15 +36,30 @@ impl NewFile {
         mode: u32,
         creation: Creation,
     ) -> Result<Self> {
-        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_bits_truncate(mode as _);
-        let exclusively = || openat(dir, name, flags | OFlags::EXCL, mode);
+        Self::create_by(
+            path,
+            creation,
+            |flags| openat(dir, name, flags, mode),
+            || unlinkat(dir, name, AtFlags::empty()),
+        )
+    }
+
+    /// Creates a file that `open` opens; `make_room` removes what is in the way.
+    pub(super) fn create_by(
+        path: PathBuf,
+        creation: Creation,
+        open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
+        make_room: impl FnOnce() -> rustix::io::Result<()>,
+    ) -> Result<Self> {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let exclusively = || open(flags | OFlags::EXCL);
         let opened = durable(|| match creation {
             Creation::Exclusive => exclusively(),
-            Creation::Fresh => match openat(dir, name, flags | OFlags::TRUNC, mode) {
+            Creation::Fresh => match open(flags | OFlags::TRUNC) {
                 // A read-only file or a symlink.
                 Err(Errno::ACCESS | Errno::LOOP | Errno::MLINK) => {
-                    unlinkat(dir, name, AtFlags::empty())?;
+                    make_room()?;
                     exclusively()
                 }
                 opened => opened,
@@ -60,7 +75,7 @@ impl NewFile {
     ///
     /// # Errors
     /// `Can't write to file`, and the file has a part of them.
-    pub fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn write_all(&self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         durable(|| {
             while !rest.is_empty() {
@@ -84,6 +99,15 @@ impl NewFile {
             let action = format!("Can't flush file '{}' to disk", self.path.display());
             sylvan_core::Error::io(&error, action)
         })
+    }
+
+    /// Sets the times at which it was read and changed last.
+    ///
+    /// # Errors
+    /// `Can't set access time of`.
+    pub fn set_time(&self, time: Timestamp) -> Result<()> {
+        durable(|| rustix::fs::futimens(&self.fd, &times(time)))
+            .map_err(|error| failed(error, "set access time of", &self.path))
     }
 
     /// Returns what the system tells of the file now.

@@ -1,6 +1,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -94,10 +95,14 @@ pub fn read_dir(path: &Path) -> Result<Vec<(Vec<u8>, Option<FileKind>)>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = rustix::fs::open(path, flags, Mode::empty())
         .map_err(|errno| failed(errno, "open directory", path))?;
-    let unreadable = |errno: Errno| failed(errno, "read directory", path);
+    list(fd).map_err(|errno| failed(errno, "read directory", path))
+}
+
+/// Lists an open folder.
+pub(super) fn list(fd: OwnedFd) -> rustix::io::Result<Vec<(Vec<u8>, Option<FileKind>)>> {
     let mut entries = Vec::new();
-    for entry in rustix::fs::Dir::new(fd).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
+    for entry in rustix::fs::Dir::new(fd)? {
+        let entry = entry?;
         let name = entry.file_name().to_bytes();
         if name == b"." || name == b".." {
             continue;

@@ -82,7 +82,7 @@ fn errors_read_as_subversions() {
 fn new_files_have_their_final_mode() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("pristine");
-    let mut file = create_final(&path, MODE_READ_ONLY).unwrap();
+    let file = create_final(&path, MODE_READ_ONLY).unwrap();
     file.write_all(b"abc").unwrap();
     file.write_all(b"def").unwrap();
     file.sync().unwrap();
@@ -95,7 +95,7 @@ fn new_files_have_their_final_mode() {
     assert!(meta.is_read_only());
 
     // What a crash left behind is replaced, read-only or not.
-    let mut file = create_final(&path, MODE_READ_ONLY).unwrap();
+    let file = create_final(&path, MODE_READ_ONLY).unwrap();
     file.write_all(b"x").unwrap();
     assert_eq!(file.finish().unwrap().size, 1);
     let target = dir.path().join("target");
@@ -150,7 +150,7 @@ fn no_symlink_below_a_handle_is_followed() {
     new("top").unwrap();
     for path in ["a/out/f", "a/out/sub/f"] {
         let error = new(path).unwrap_err();
-        assert!(error.message().contains("Can't open directory"), "{error}");
+        assert!(error.message().contains("Can't create file"), "{error}");
     }
     assert!(dir.make_dir(rel("a/out/d")).is_err());
     assert!(dir.open_dir(rel("a/out")).is_err());
@@ -174,6 +174,84 @@ fn no_symlink_below_a_handle_is_followed() {
     let below = dir.open_dir(rel("a")).unwrap();
     assert!(below.path().ends_with("a"));
     assert!(below.open_file(rel("out")).is_ok());
+}
+
+#[test]
+fn no_step_goes_through_a_symlink_in_the_middle() {
+    #[cfg(target_os = "linux")]
+    for without in [true, false] {
+        dir::WITHOUT_OPENAT2.store(without, std::sync::atomic::Ordering::Relaxed);
+        steps_below_a_symlink();
+    }
+    #[cfg(not(target_os = "linux"))]
+    steps_below_a_symlink();
+}
+
+fn steps_below_a_symlink() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, outside) = (place.path().join("root"), place.path().join("outside"));
+    for folder in [&root, &outside, &outside.join("d"), &outside.join("d/full")] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    for file in ["f", "d/f", "d/full/f"] {
+        std::fs::write(outside.join(file), "theirs").unwrap();
+        set_mode(&outside.join(file), 0o640).unwrap();
+    }
+    std::fs::create_dir(outside.join("d/empty")).unwrap();
+    symlink(&outside, root.join("out")).unwrap();
+    let before = contents(&outside);
+    let dir = Dir::open(&root).unwrap();
+    dir.create(rel("mine"), MODE_FILE, Creation::Fresh).unwrap();
+    let (cancel, now) = (Cancel::new(), Timestamp::from_micros(1));
+    for folder in ["out", "out/d"] {
+        let (file, new) = (format!("{folder}/f"), format!("{folder}/new"));
+        let (file, new, folder) = (rel(&file), rel(&new), rel(folder));
+        let full = folder.join(rel("full"));
+        for creation in [Creation::Fresh, Creation::Exclusive] {
+            assert!(dir.create(new, 0o666, creation).is_err());
+            assert!(dir.create(file, 0o666, creation).is_err());
+        }
+        assert!(dir.make_dir(new).is_err());
+        assert!(dir.make_dir_all(new).is_err());
+        assert!(dir.make_dir_all(&new.join(rel("x/y"))).is_err());
+        assert!(dir.make_symlink("x".as_ref(), new).is_err());
+        assert!(dir.rename(rel("mine"), new).is_err());
+        assert!(dir.rename(file, rel("theirs")).is_err());
+        assert!(dir.set_mode(file, 0o777).is_err());
+        assert!(dir.set_time(file, now).is_err());
+        assert!(dir.remove(file).is_err());
+        assert!(dir.remove_dir(&folder.join(rel("empty"))).is_err());
+        assert!(dir.empty(folder, &cancel).is_err());
+        // To these, nothing is there.
+        dir.remove_if_exists(file).unwrap();
+        dir.remove_dir_if_empty(&folder.join(rel("empty"))).unwrap();
+        dir.remove_tree(&full, &cancel).unwrap();
+        dir.remove_tree(folder, &cancel).unwrap();
+        assert_eq!(dir.lstat(file).unwrap(), None);
+        // Nor is anything read.
+        assert!(dir.open_file(file).is_err());
+        assert!(dir.read(file).is_err());
+        assert!(dir.open_dir(folder).is_err());
+        assert!(dir.read_dir(folder).is_err());
+    }
+    assert!(dir.set_mode(rel("out"), 0o700).is_err());
+    assert_eq!(contents(&outside), before);
+    assert!(dir.lstat(rel("mine")).unwrap().is_some());
+}
+
+/// Lists all that is below a folder, with modes and times.
+fn contents(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, kind) in read_dir(folder).unwrap() {
+        let path = folder.join(String::from_utf8(name).unwrap());
+        let meta = lstat(&path).unwrap();
+        found.push(format!("{path:?} {:o} {:?}", meta.mode, meta.mtime));
+        if kind == Some(FileKind::Dir) {
+            found.extend(contents(&path));
+        }
+    }
+    found.sort();
+    found
 }
 
 #[test]
@@ -203,7 +281,7 @@ fn trees_and_times() {
     symlink(dir.path(), tree.join("a/link")).unwrap();
     std::fs::write(dir.path().join("stays"), "").unwrap();
     std::fs::write(tree.join("a/f"), "").unwrap();
-    let time = sylvan_core::Timestamp::from_micros(1_000_000_123_456);
+    let time = Timestamp::from_micros(1_000_000_123_456);
     set_mtime(&tree.join("a/f"), time).unwrap();
     assert_eq!(lstat(&tree.join("a/f")).unwrap().mtime, time);
     assert_eq!(

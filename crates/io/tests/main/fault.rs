@@ -7,7 +7,7 @@ use sylvan_io::{fault, file};
 const VICTIM: &str = "SYLVAN_TEST_VICTIM";
 
 fn two_files(dir: &std::path::Path) -> sylvan_core::Result<()> {
-    let mut first = file::create_new(&dir.join("first"), file::MODE_FILE)?;
+    let first = file::create_new(&dir.join("first"), file::MODE_FILE)?;
     first.write_all(b"1")?;
     first.finish()?;
     file::write_atomic(&dir.join("second"), b"2", file::MODE_FILE)

@@ -12,8 +12,9 @@ use crate::db::write::BaseRow;
 use crate::db::{Db, Presence, corrupt, sqlite_error, statements};
 use crate::lock::WcLock;
 use crate::notify::NotifyFn;
+use crate::site::Site;
 use crate::update::{InheritedProps, Outcome};
-use crate::{WorkingCopy, disk, modified, update, work_queue};
+use crate::{WorkingCopy, modified, update, work_queue};
 
 statements!("external.sql":
     SELECT_FOLDER_PROPERTIES,
@@ -139,7 +140,7 @@ pub fn remove(wc: &mut WorkingCopy, path: &RelPath, cancel: &Cancel) -> Result<(
     let node = wc.db().node(path)?;
     let base = node.as_ref().and_then(crate::db::Node::base);
     let changed = match base {
-        Some(base) if base.file_external => modified::is_modified(wc, path, base)?,
+        Some(base) if base.file_external => modified::is_modified(wc, &Site::of(wc)?, path, base)?,
         _ => false,
     };
     let items = wc.db().write(|| {
@@ -219,9 +220,9 @@ pub fn update_file(
 /// # Errors
 /// Those of the database and the file system.
 pub fn restore(wc: &WorkingCopy, path: &RelPath, cancel: &Cancel) -> Result<bool> {
-    let found = disk::look(wc.local_path(path).as_path())?;
+    let found = Site::of(wc)?.root.lstat(path)?;
     let is_external = base::node(wc, path)?.is_some_and(|base| base.is_file_external);
-    if found != disk::Found::Nothing || !is_external {
+    if found.is_some() || !is_external {
         return Ok(false);
     }
     let times = wc.options().use_commit_times;

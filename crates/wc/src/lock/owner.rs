@@ -17,9 +17,9 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use sylvan_core::{Error, RelPath, Result};
+use sylvan_io::file;
 
 use crate::WorkingCopy;
-use crate::disk::{self, Create};
 
 /// The file of a lock that is held.
 #[derive(Debug)]
@@ -33,13 +33,7 @@ impl Owner {
     /// Makes the file and locks it; `None` if the file system knows no such locks.
     pub(super) fn create(wc: &WorkingCopy, token: i64, root: &RelPath) -> Result<Option<Self>> {
         let path = file_path(wc, token);
-        let failed = |error: &std::io::Error| {
-            Error::io(
-                error,
-                format_args!("Can't create file '{}'", path.display()),
-            )
-        };
-        let mut file = disk::create(&path, 0o666, Create::New).map_err(|error| failed(&error))?;
+        let mut file = file::create_new(&path, file::MODE_FILE)?.into_file();
         let me = Identity::of_this_process();
         let text = format!(
             "host {}\nboot {}\npid {}\npath {root}\n",
@@ -50,17 +44,21 @@ impl Owner {
         let locked = file.try_lock().is_ok();
         if !locked {
             drop(file);
-            disk::remove_file(&path)?;
+            file::remove_if_exists(&path)?;
             return Ok(None);
         }
-        file.write_all(text.as_bytes())
-            .map_err(|error| failed(&error))?;
+        file.write_all(text.as_bytes()).map_err(|error| {
+            Error::io(
+                &error,
+                format_args!("Can't write to file '{}'", path.display()),
+            )
+        })?;
         Ok(Some(Self { path, _file: file }))
     }
 
     /// Removes the file, after the row.
     pub(super) fn remove(self) -> Result<()> {
-        disk::remove_file(&self.path)
+        file::remove_if_exists(&self.path).map(drop)
     }
 }
 
@@ -74,7 +72,7 @@ pub(super) struct DeadOwner {
 impl DeadOwner {
     /// Removes the file, after its row.
     pub(super) fn remove(self) -> Result<()> {
-        disk::remove_file(&self.path)
+        file::remove_if_exists(&self.path).map(drop)
     }
 }
 
@@ -117,7 +115,7 @@ pub(super) fn find_dead(wc: &WorkingCopy, token: i64, root: &RelPath) -> Result<
 /// Removes the files that belong to none of these locks, and that nobody has locked.
 pub(super) fn remove_stale(wc: &WorkingCopy, tokens: &[i64]) -> Result<()> {
     let adm = wc.adm_path("");
-    for (name, _) in sylvan_io::file::read_dir(adm.as_path())? {
+    for (name, _) in file::read_dir(adm.as_path())? {
         let Ok(name) = String::from_utf8(name) else {
             continue;
         };
@@ -134,7 +132,7 @@ pub(super) fn remove_stale(wc: &WorkingCopy, tokens: &[i64]) -> Result<()> {
             .open(&path)
             .is_ok_and(|file| file.try_lock().is_err());
         if !held {
-            disk::remove_file(&path)?;
+            file::remove_if_exists(&path)?;
         }
     }
     Ok(())

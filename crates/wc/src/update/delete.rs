@@ -1,16 +1,15 @@
 //! Removing nodes that the repository has no more.
 
-use std::path::Path;
 use std::sync::Mutex;
 
 use rusqlite::params;
 use sylvan_core::skel::Skel;
-use sylvan_core::{NodeKind, RelPathBuf, Result, Revnum};
+use sylvan_core::{NodeKind, RelPath, RelPathBuf, Result, Revnum};
+use sylvan_io::file::Dir;
 
-use super::record::{Constants, lock};
+use super::record::lock;
 use crate::db::write::{self as rows, BaseRow, below};
 use crate::db::{Db, Presence, corrupt, sqlite_error};
-use crate::disk;
 use crate::work_queue::item;
 
 /// A node that goes, with all below it.
@@ -82,7 +81,7 @@ fn remove_item(path: &RelPathBuf, kind: NodeKind) -> Vec<u8> {
 }
 
 /// Does the work items that [`remove_rows`] returned.
-pub(super) fn run(constants: &Constants, db: &Mutex<&mut Db>, items: &[i64]) -> Result<()> {
+pub(super) fn run(tree: &Dir, db: &Mutex<&mut Db>, items: &[i64]) -> Result<()> {
     for item in items {
         let work: Option<Vec<u8>> =
             lock(db).row(rows::NEXT_WORK_ITEM, [item - 1], crate::work_queue::work)?;
@@ -94,11 +93,11 @@ pub(super) fn run(constants: &Constants, db: &Mutex<&mut Db>, items: &[i64]) -> 
         ) else {
             return Err(corrupt("A work item has no path"));
         };
-        let local = constants.root.join(Path::new(path));
+        let path = RelPath::new(path)?;
         if word == "dir-remove" {
-            disk::remove_empty_dir(&local)?;
+            tree.remove_dir_if_empty(path)?;
         } else {
-            disk::remove_file(&local)?;
+            tree.remove_if_exists(path)?;
         }
     }
     Ok(())

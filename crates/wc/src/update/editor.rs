@@ -1,7 +1,6 @@
 //! The editor: decides what becomes of each node, and sends it on its way.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::Scope;
 
@@ -14,6 +13,7 @@ use sylvan_core::{
 };
 use sylvan_delta::{CopyFrom, Editor, TextFormat, Token};
 use sylvan_io::Cancel;
+use sylvan_io::file::FileKind;
 
 use super::delete::Removal;
 use super::entry::{
@@ -25,10 +25,9 @@ use super::record::{Constants, lock};
 use super::{UpdateOptions, bump, keywords};
 use crate::db::write::Changed;
 use crate::db::{Layer, Node, Presence};
-use crate::disk::{self, Found};
 use crate::install::{self, Recipe, RecipeInfo, Source};
 use crate::notify::{Action, LockState, Notification, NotifyFn, State};
-use crate::{ADM_DIR, modified};
+use crate::{ADM_DIR, modified, site};
 
 /// Chunks of a text are collected up to this length; then it is streamed.
 const COLLECT: usize = 256 << 10;
@@ -38,7 +37,6 @@ const COLLECT_ALL: usize = 8 << 20;
 /// What does not change during a drive.
 pub(super) struct Fixed<'o> {
     pub root: Dirent,
-    pub tmp: PathBuf,
     pub anchor: RelPathBuf,
     pub repos_id: i64,
     pub repos_root: Url,
@@ -105,7 +103,7 @@ struct OpenFile {
     repos_path: RelPathBuf,
     old_repos_path: Option<RelPathBuf>,
     old_rev: Option<Revnum>,
-    kind: FileKind,
+    kind: Origin,
     changed: Changed,
     base_props: Props,
     prop_changes: PropChanges,
@@ -114,7 +112,7 @@ struct OpenFile {
     skip: bool,
 }
 
-enum FileKind {
+enum Origin {
     Added {
         replace: bool,
         taken_over: bool,
@@ -210,8 +208,6 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                     repos_id: fixed.repos_id,
                     revision: rev,
                     use_commit_times: fixed.use_commit_times,
-                    tmp: fixed.tmp.clone(),
-                    root: fixed.root.as_path().to_owned(),
                 },
             )
         }))
@@ -265,6 +261,36 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             self.edited = true;
             next = dir.parent;
         }
+    }
+
+    /// Returns what is on disk at a path.
+    fn look(&self, path: &RelPath) -> Result<Option<FileKind>> {
+        Ok(site::kind(self.env.site.root.lstat(path)?))
+    }
+
+    /// Makes sure that a folder that is to be changed is there as a folder, and so are those above
+    /// it.
+    fn ensure_folder(&self, path: &RelPath) -> Result<()> {
+        let root = &self.env.site.root;
+        let obstructed = match self.look(path)? {
+            Some(FileKind::Dir) => return Ok(()),
+            Some(_) => true,
+            None => self.env.site.is_obstructed(path)?,
+        };
+        if obstructed {
+            return Err(self.in_its_place(path, "update directory"));
+        }
+        root.make_dir_all(path)
+    }
+
+    fn in_its_place(&self, path: &RelPath, what: &str) -> Error {
+        Error::new(
+            ErrorCode::WC_OBSTRUCTED_UPDATE,
+            format!(
+                "Can't {what} '{}': something else is in its place",
+                self.local(path)
+            ),
+        )
     }
 
     /// Returns the path of a child, refusing what is not one name in its folder.
@@ -335,20 +361,20 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         if node.is_some_and(|node| node.actual.conflict.is_some()) {
             return Err(self.local_change(path));
         }
-        let found = disk::look(self.local(path).as_path())?;
+        let found = self.look(path)?;
         let same = matches!(
             (kind, found),
-            (NodeKind::Dir, Found::Dir) | (NodeKind::File, Found::File { .. })
+            (NodeKind::Dir, Some(FileKind::Dir)) | (NodeKind::File, Some(FileKind::File))
         );
         if replace {
             self.dir(parent)?.replaced.insert(name);
         }
         match found {
-            Found::Nothing => Ok(Way::Free { replace }),
+            None => Ok(Way::Free { replace }),
             _ if same && self.fixed.options.allow_unversioned_obstructions => {
                 Ok(Way::TakeOver { replace })
             }
-            Found::Dir => Err(self.obstructed(
+            Some(FileKind::Dir) => Err(self.obstructed(
                 path,
                 kind,
                 "an unversioned directory of the same name already exists",
@@ -550,6 +576,10 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         let target = path == &*self.target_path();
         let rev = self.rev()?;
         let there = base.presence.is_present();
+        let found = self.look(path)?.filter(|_| there);
+        if found.is_some_and(|found| (found == FileKind::Dir) != (base.kind == NodeKind::Dir)) {
+            return Err(self.in_its_place(path, "delete"));
+        }
         if there
             && (node.work_layers() > 0
                 || node.actual.properties.is_some()
@@ -603,7 +633,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
     }
 
     fn is_modified(&self, path: &RelPath, layer: &Layer) -> Result<bool> {
-        modified::differs(self.local(path).as_path(), layer, || {
+        modified::differs(&self.env.site.root, path, layer, || {
             let recipe = self.recipe(
                 &layer.props()?,
                 layer.repos_path.as_deref(),
@@ -657,7 +687,6 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         let props = patched(&base_props, &prop_changes, false);
         let props_changed = props != base_props;
         let mut recipe = self.recipe(&props, Some(&repos_path), &changed);
-        let local = self.local(&path);
         let has_text = !matches!(text, TextState::None);
         let lock_gone = prop_changes
             .iter()
@@ -666,18 +695,18 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         let lost_lock = lock_gone.then(|| (self.fixed.repos_id, repos_path.clone()));
         let action;
         let place = match kind {
-            FileKind::Added {
+            Origin::Added {
                 replace,
                 taken_over: false,
             } => {
                 action = Action::UpdateAdd;
                 Place::New { replace }
             }
-            FileKind::Added { replace, .. } => {
+            Origin::Added { replace, .. } => {
                 action = Action::Exists;
                 Place::TakeOver { replace }
             }
-            FileKind::Opened { layer, local_props } => {
+            Origin::Opened { layer, local_props } => {
                 action = Action::UpdateUpdate;
                 let regular = has_regular(&prop_changes);
                 if (has_text || regular) && (local_props || self.is_modified(&path, &layer)?) {
@@ -695,14 +724,18 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                 let install = has_text || retranslate && edited;
                 Place::Existing(Existing {
                     text: layer.sha1()?.ok_or_else(|| {
+                        let local = self.local(&path);
                         crate::db::corrupt(format_args!("The file '{local}' has no checksum."))
                     })?,
                     install,
                     sync_flags: lock_gone,
-                    found: match disk::look(local.as_path())? {
-                        Found::File { size, mtime, .. } => Some((size, mtime)),
-                        _ => None,
-                    },
+                    found: self
+                        .env
+                        .site
+                        .root
+                        .lstat(&path)?
+                        .filter(|meta| meta.is_file())
+                        .map(|meta| (meta.size, meta.mtime)),
                     recorded: layer.recorded(),
                 })
             }
@@ -712,7 +745,6 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         let node = FileNode {
             dir: dir.0,
             folder,
-            disk_path: local.as_path().to_owned(),
             changed,
             props: skel::props_to_skel(&props),
             dav_cache: dav_cache(&prop_changes),
@@ -807,7 +839,8 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         let Some((md5, size)) = lock(&self.env.db).pristine(sha1)? else {
             return Ok(None);
         };
-        let is_whole = matches!(disk::look(&store.path(sha1))?, Found::File { size: found, .. } if found == size);
+        let found = store.dir().lstat(&store.path(sha1)?)?;
+        let is_whole = found.is_some_and(|meta| meta.is_file() && meta.size == size);
         Ok(is_whole.then_some(Text {
             sha1: *sha1,
             md5,
@@ -828,8 +861,8 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             return Ok(());
         };
         let base = match &file.kind {
-            FileKind::Opened { layer, .. } => layer.sha1()?,
-            FileKind::Added { .. } => None,
+            Origin::Opened { layer, .. } => layer.sha1()?,
+            Origin::Added { .. } => None,
         };
         self.collected = self.collected.saturating_sub(len);
         let stream = self.pipeline()?.stream(base, format)?;
@@ -908,11 +941,13 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                 let held = lock(&self.env.db).lock(self.fixed.repos_id, repos_path)?;
                 recipe.read_only &= held.is_none();
             }
+            let text = self.env.store.path(&sha1)?;
             let installed = install::by_rename(
-                self.local(&path).as_path(),
-                Source::File(&self.env.store.path(&sha1)),
+                &self.env.site.root,
+                &path,
+                Source::File(self.env.store.dir(), &text),
                 &recipe,
-                &self.fixed.tmp,
+                self.env.site.tmp(),
                 self.env.shared.settle,
             )?;
             recorded.extend(installed.map(|(size, time)| (path, size, time)));
@@ -951,6 +986,9 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         let Some(base) = node.base() else {
             return Err(self.not_found(&path));
         };
+        if !skip {
+            self.ensure_folder(&path)?;
+        }
         let repos_path = self.new_repos_path(&path, None, base.repos_path.as_deref())?;
         if !anchor_only && !skip {
             self.start_dir(base, &path, &repos_path)?;
@@ -960,7 +998,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             None,
             base,
             repos_path,
-            DirDisk::existing(self.local(&path).as_path().to_owned()),
+            DirDisk::existing(path.clone()),
             node.actual.properties.is_some(),
         )?;
         self.dirs.insert(
@@ -1017,7 +1055,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             let parent = self.dirs.get(&parent);
             self.new_repos_path(&path, parent, None)?
         };
-        let folder = DirDisk::planned(self.local(&path).as_path().to_owned());
+        let folder = DirDisk::planned(path.clone());
         self.record(Message::Dir(NewDir {
             path: path.clone(),
             repos_path: repos_path.clone(),
@@ -1086,19 +1124,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             self.dirs.insert(token, skipped_dir(&path, parent));
             return Ok(());
         };
-        match disk::look(self.local(&path).as_path())? {
-            Found::Dir => {}
-            Found::Nothing => disk::ensure_dir(self.local(&path).as_path())?,
-            _ => {
-                return Err(Error::new(
-                    ErrorCode::WC_OBSTRUCTED_UPDATE,
-                    format!(
-                        "Can't update directory '{}': something else is in its place",
-                        self.local(&path)
-                    ),
-                ));
-            }
-        }
+        self.ensure_folder(&path)?;
         let Some(base) = node.base() else {
             return Err(self.not_found(&path));
         };
@@ -1112,7 +1138,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             Some(parent),
             base,
             repos_path,
-            DirDisk::existing(self.local(&path).as_path().to_owned()),
+            DirDisk::existing(path.clone()),
             node.actual.properties.is_some(),
         )?;
         if self.dirs.insert(token, dir).is_some() {
@@ -1200,7 +1226,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             token,
             OpenFile {
                 repos_path,
-                kind: FileKind::Added {
+                kind: Origin::Added {
                     replace,
                     taken_over,
                 },
@@ -1231,18 +1257,10 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             return Err(self.not_found(&path));
         };
         let special = base.props()?.contains_key(props::SVN_SPECIAL);
-        match disk::look(self.local(&path).as_path())? {
-            Found::File { .. } | Found::Nothing => {}
-            Found::Symlink if special => {}
-            _ => {
-                return Err(Error::new(
-                    ErrorCode::WC_OBSTRUCTED_UPDATE,
-                    format!(
-                        "Can't update file '{}': something else is in its place",
-                        self.local(&path)
-                    ),
-                ));
-            }
+        match self.look(&path)? {
+            Some(FileKind::File) | None => {}
+            Some(FileKind::Symlink) if special => {}
+            _ => return Err(self.in_its_place(&path, "update file")),
         }
         let repos_path = {
             let parent = self.dirs.get(&parent);
@@ -1256,7 +1274,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
                 old_rev: base.revision,
                 changed: base.changed(),
                 base_props: base.props()?,
-                kind: FileKind::Opened {
+                kind: Origin::Opened {
                     layer: Box::new(base),
                     local_props,
                 },
@@ -1280,8 +1298,8 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         };
         let (dir, path) = (file.dir, file.path.clone());
         let text = match &file.kind {
-            FileKind::Opened { layer, .. } => layer.sha1()?,
-            FileKind::Added { .. } => None,
+            Origin::Opened { layer, .. } => layer.sha1()?,
+            Origin::Added { .. } => None,
         };
         self.mark_edited(dir);
         let (Some(expected), Some(text)) = (base, text) else {
@@ -1475,7 +1493,7 @@ fn skipped_dir(path: &RelPath, parent: Token) -> Dir {
     Dir {
         path: path.to_owned(),
         parent: Some(parent),
-        folder: DirDisk::existing(PathBuf::new()),
+        folder: DirDisk::existing(RelPathBuf::root()),
         repos_path: RelPathBuf::root(),
         old_repos_path: None,
         old_rev: None,
@@ -1504,7 +1522,7 @@ fn skipped_file(path: &RelPath, dir: Token) -> OpenFile {
         repos_path: RelPathBuf::root(),
         old_repos_path: None,
         old_rev: None,
-        kind: FileKind::Added {
+        kind: Origin::Added {
             replace: false,
             taken_over: false,
         },

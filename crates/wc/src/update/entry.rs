@@ -1,11 +1,10 @@
 //! What travels between the threads of an update.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use crossbeam_channel::Sender;
-use sylvan_core::{Depth, Error, Md5, NodeKind, RelPathBuf, Sha1};
+use sylvan_core::{Depth, Error, Md5, NodeKind, RelPathBuf, Sha1, Timestamp};
 use sylvan_delta::TextFormat;
 
 use super::delete::Removal;
@@ -20,7 +19,7 @@ pub(super) type DirId = u32;
 /// A folder on disk that may still have to be made.
 #[derive(Debug)]
 pub(super) struct DirDisk {
-    pub path: PathBuf,
+    pub path: RelPathBuf,
     state: Mutex<DirState>,
 }
 
@@ -36,7 +35,7 @@ enum DirState {
 
 impl DirDisk {
     /// A folder that was there before.
-    pub(super) fn existing(path: PathBuf) -> Arc<Self> {
+    pub(super) fn existing(path: RelPathBuf) -> Arc<Self> {
         Arc::new(Self {
             path,
             state: Mutex::new(DirState::Ready { ours: false }),
@@ -44,7 +43,7 @@ impl DirDisk {
     }
 
     /// A folder that is still to be made.
-    pub(super) fn planned(path: PathBuf) -> Arc<Self> {
+    pub(super) fn planned(path: RelPathBuf) -> Arc<Self> {
         Arc::new(Self {
             path,
             state: Mutex::new(DirState::Waiting(Vec::new())),
@@ -134,7 +133,6 @@ pub(super) struct FileNode {
     pub dir: DirId,
     pub folder: Arc<DirDisk>,
     pub path: RelPathBuf,
-    pub disk_path: PathBuf,
     pub repos_path: RelPathBuf,
     pub changed: Changed,
     /// A skel.
@@ -171,7 +169,7 @@ pub(super) struct Existing {
     /// Whether only its flags may have changed.
     pub sync_flags: bool,
     /// What was found on disk when it was seen to be unmodified: size and time.
-    pub found: Option<(u64, i64)>,
+    pub found: Option<(u64, Timestamp)>,
     /// What the database has recorded, kept when the working file stays.
     pub recorded: Option<(i64, i64)>,
 }
@@ -205,10 +203,6 @@ pub(super) struct Promise {
 
 /// What the recording thread gets.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most messages are files, and boxing each would cost more"
-)]
 pub(super) enum Message {
     /// A new folder.
     Dir(NewDir),
@@ -298,7 +292,6 @@ pub(super) enum Job {
         promise: Promise,
         path: RelPathBuf,
         folder: Arc<DirDisk>,
-        disk_path: PathBuf,
         sha1: Sha1,
         bytes: Option<Bytes>,
         size: u64,

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use rusqlite::params;
 use sylvan_core::props::{self, PropKind};
-use sylvan_core::{Error, ErrorCode, Md5, NodeKind, Props, RelPath, Result, Revnum, skel};
+use sylvan_core::{Error, ErrorCode, Md5, NodeKind, Props, RelPath, Result, Revnum, Sha1, skel};
 use sylvan_delta::{Applier, Base, CopyFrom, Editor, EmptyBase, SeekBase, TextFormat, Token};
+use sylvan_io::file::FileKind;
 use sylvan_io::{Cancel, Progress};
 
 use super::editor::{
@@ -15,14 +16,14 @@ use super::workers::{Sink, checksum_mismatch};
 use super::{Outcome, bump};
 use crate::db::write::{self as rows, BaseRow, Changed};
 use crate::db::{Layer, Presence};
-use crate::disk::{self, Found};
 use crate::external::{self, FileExternal};
 use crate::install::{self, Recipe, RecipeInfo, Source};
 use crate::lock::WcLock;
 use crate::notify::{Action, Notification, NotifyFn, State};
 use crate::pristine::{self, Store};
+use crate::site::{self, Site};
 use crate::work_queue::item;
-use crate::{WorkingCopy, modified, work_queue};
+use crate::{WorkingCopy, modified};
 
 /// Texts up to this length stay in memory while they arrive.
 const KEEP: usize = 1 << 20;
@@ -43,6 +44,7 @@ pub(crate) fn run(
     );
     let wc = &*wc;
     let settle = sylvan_io::fs_type(wc.root().as_path()).is_network();
+    let site = Site::of(wc)?;
     let mut news = News::default();
     let repos_path = file
         .url
@@ -50,7 +52,7 @@ pub(crate) fn run(
         .unwrap_or_default();
     let taken = {
         let mut editor = Collector {
-            store: Store::new(wc, false, settle),
+            store: Store::new(&site, false, settle)?,
             cancel,
             name: file.external.path.basename(),
             pristine: base_text(wc, file)?,
@@ -64,9 +66,10 @@ pub(crate) fn run(
     if !news.closed {
         return bump_only(wc, file, &repos_path, rev);
     }
-    let store = Store::new(wc, false, settle);
+    let store = Store::new(&site, false, settle)?;
     let outcome = Arrival {
         wc,
+        site: &site,
         file,
         repos_path: &repos_path,
         rev,
@@ -78,10 +81,9 @@ pub(crate) fn run(
 }
 
 /// Finds the text that a delta applies to.
-fn base_text(wc: &WorkingCopy, file: &FileExternal) -> Result<Option<std::path::PathBuf>> {
+fn base_text(wc: &WorkingCopy, file: &FileExternal) -> Result<Option<Sha1>> {
     let base = base_layer(wc, file)?;
-    let sha1 = base.map(|base| base.sha1()).transpose()?.flatten();
-    Ok(sha1.map(|sha1| pristine::path(wc, &sha1)))
+    Ok(base.map(|base| base.sha1()).transpose()?.flatten())
 }
 
 fn base_layer(wc: &WorkingCopy, file: &FileExternal) -> Result<Option<Layer>> {
@@ -133,7 +135,7 @@ struct Collector<'a> {
     store: Store,
     cancel: &'a Cancel,
     name: &'a str,
-    pristine: Option<std::path::PathBuf>,
+    pristine: Option<Sha1>,
     news: &'a mut News,
     applier: Option<Applier<Box<dyn Base + Send>>>,
 }
@@ -222,7 +224,7 @@ impl Editor for Collector<'_> {
 
     fn apply_text(&mut self, _: Token, _: Option<Md5>, format: TextFormat) -> Result<()> {
         let base: Box<dyn Base + Send> = match &self.pristine {
-            Some(path) if !self.news.added => Box::new(SeekBase::new(pristine::open(path)?)),
+            Some(sha1) if !self.news.added => Box::new(SeekBase::new(self.store.open(sha1)?)),
             _ => Box::new(EmptyBase),
         };
         self.applier = Some(Applier::new(format, base));
@@ -275,6 +277,7 @@ impl Editor for Collector<'_> {
 /// A file that has arrived.
 struct Arrival<'a> {
     wc: &'a WorkingCopy,
+    site: &'a Site,
     file: &'a FileExternal,
     repos_path: &'a RelPath,
     rev: Revnum,
@@ -334,10 +337,11 @@ impl Arrival<'_> {
         if !has_text && !props {
             return Ok(Working::Keep);
         }
-        match (disk::look(local.as_path())?, old) {
-            (Found::Nothing, _) => Ok(Working::Install),
-            (Found::File { .. } | Found::Symlink, Some(old)) => {
-                if modified::is_modified(self.wc, path, old)? {
+        let found = site::kind(self.site.root.lstat(path)?);
+        match (found, old) {
+            (None, _) => Ok(Working::Install),
+            (Some(FileKind::File | FileKind::Symlink), Some(old)) => {
+                if modified::is_modified(self.wc, self.site, path, old)? {
                     return Err(Error::new(
                         ErrorCode::WC_FOUND_CONFLICT,
                         format!(
@@ -428,10 +432,11 @@ impl Arrival<'_> {
                 .ok_or_else(out_of_order)?,
         };
         let recorded = install::by_rename(
-            wc.local_path(&external.path).as_path(),
-            Source::File(&pristine::path(wc, &sha1)),
+            &self.site.root,
+            &external.path,
+            Source::File(&self.site.adm, &pristine::path(&sha1)?),
             &recipe,
-            &work_queue::tmp_dir(wc),
+            self.site.tmp(),
             self.settle,
         )?;
         db.write(|| {

@@ -30,6 +30,7 @@ use crate::db::write as rows;
 use crate::lock::WcLock;
 use crate::notify::NotifyFn;
 use crate::pristine::Store;
+use crate::site::Site;
 pub(crate) use delete::{Removal, remove_rows};
 use editor::Fixed;
 pub use editor::UpdateEditor;
@@ -104,11 +105,13 @@ pub fn run(
         "the lock covers the anchor"
     );
     let fixed = fix(wc, anchor, options)?;
+    let site = Site::of(wc)?;
     wc.db().execute_batch(rows::USE_LARGE_CACHE)?;
     let fresh_store = !wc.db().exists(rows::ANY_PRISTINE, [])?;
     let places = Places::of(wc);
     let env = Env {
-        store: Store::new(wc, fresh_store, places.settle),
+        store: Store::new(&site, fresh_store, places.settle)?,
+        site,
         shared: Shared::new(IN_FLIGHT, progress.clone(), places.settle),
         inbox: Inbox::default(),
         queue: Queue::new(places.workers),
@@ -191,7 +194,6 @@ fn fix<'o>(wc: &WorkingCopy, anchor: &RelPath, options: &'o UpdateOptions) -> Re
         && has_only_adm_dir(wc);
     Ok(Fixed {
         root: wc.root().clone(),
-        tmp: crate::work_queue::tmp_dir(wc),
         anchor: anchor.to_owned(),
         repos_id,
         repos_root: repos.root.clone(),

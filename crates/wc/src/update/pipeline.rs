@@ -15,6 +15,7 @@ use super::shared::Shared;
 use super::workers::{Done, Incomplete, Worker};
 use crate::db::Db;
 use crate::pristine::Store;
+use crate::site::Site;
 
 /// The most large texts that may arrive at a time.
 const STREAMS: usize = 64;
@@ -24,6 +25,7 @@ const STREAM_CHUNKS: usize = 8;
 /// What the threads borrow.
 pub(super) struct Env<'a> {
     pub db: Mutex<&'a mut Db>,
+    pub site: Site,
     pub store: Store,
     pub shared: Shared,
     pub inbox: Inbox,
@@ -66,6 +68,7 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
     pub(super) fn start(scope: &'s Scope<'s, 'e>, env: &'e Env<'a>, constants: Constants) -> Self {
         let worker = Worker {
             db: &env.db,
+            site: &env.site,
             store: &env.store,
             shared: &env.shared,
             inbox: &env.inbox,
@@ -79,6 +82,7 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
             let _stop = StopWorkers(&env.queue);
             Recorder::new(
                 &env.db,
+                &env.site,
                 &env.store,
                 &env.shared,
                 constants,

@@ -5,13 +5,13 @@
 //! worked on.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use rusqlite::params;
 use sylvan_core::{Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnum};
+use sylvan_io::file::FileKind;
 
 use super::delete::{self, Removal};
 use super::entry::{
@@ -22,9 +22,9 @@ use super::queue::{Inbox, Queue};
 use super::shared::Shared;
 use crate::db::write::{self as rows, BaseRow};
 use crate::db::{Db, Presence};
-use crate::disk;
 use crate::install::{self, Source};
 use crate::pristine::Store;
+use crate::site::Site;
 use crate::work_queue::item;
 
 /// A batch ends when it has so many bytes of text in memory,
@@ -42,13 +42,12 @@ pub(super) struct Constants {
     pub repos_id: i64,
     pub revision: Revnum,
     pub use_commit_times: bool,
-    pub tmp: PathBuf,
-    pub root: PathBuf,
 }
 
 /// See the module.
 pub(super) struct Recorder<'e, 'a> {
     db: &'e Mutex<&'a mut Db>,
+    site: &'e Site,
     store: &'e Store,
     shared: &'e Shared,
     constants: Constants,
@@ -96,6 +95,7 @@ enum Entry {
 impl<'e, 'a> Recorder<'e, 'a> {
     pub(super) fn new(
         db: &'e Mutex<&'a mut Db>,
+        site: &'e Site,
         store: &'e Store,
         shared: &'e Shared,
         constants: Constants,
@@ -104,6 +104,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
     ) -> Self {
         Self {
             db,
+            site,
             store,
             shared,
             constants,
@@ -426,7 +427,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
                     ErrorCode::WC_OBSTRUCTED_UPDATE,
                     format!(
                         "Failed to add '{}': it is already there",
-                        self.constants.root.join(row.path).display()
+                        self.site.root.full(row.path).display()
                     ),
                 );
             }
@@ -469,7 +470,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 Entry::File { file, text, bytes } => self.start_file(file, text, bytes, &items),
                 Entry::Delete(_) => {
                     let items: Vec<_> = items.iter().map(|promise| promise.item).collect();
-                    match delete::run(&self.constants, self.db, &items) {
+                    match delete::run(&self.site.root, self.db, &items) {
                         Ok(()) => self.done.extend(items.into_iter().map(|item| (item, None))),
                         Err(error) => self.shared.fail(error),
                     }
@@ -500,7 +501,6 @@ impl<'e, 'a> Recorder<'e, 'a> {
                     promise,
                     path: file.path,
                     folder: file.folder,
-                    disk_path: file.disk_path,
                     sha1: text.sha1,
                     bytes,
                     size: text.size,
@@ -537,29 +537,34 @@ impl<'e, 'a> Recorder<'e, 'a> {
         bytes: Option<&[u8]>,
     ) -> Result<Option<(i64, i64)>> {
         if !existing.install {
-            install::sync_flags(&file.disk_path, &file.recipe)?;
+            install::sync_flags(&self.site.root, &file.path, &file.recipe)?;
             return Ok(None);
         }
         let sha1 = text.map_or(existing.text, |text| text.sha1);
-        let pristine = self.store.path(&sha1);
-        let source = bytes.map_or(Source::File(&pristine), Source::Bytes);
+        let pristine = self.store.path(&sha1)?;
+        let in_store = Source::File(self.store.dir(), &pristine);
+        let source = bytes.map_or(in_store, Source::Bytes);
         if !self.is_as_found(file, existing)? {
             // Changed within the last moment: it stays, and shows as modified.
             return Ok(None);
         }
         install::by_rename(
-            &file.disk_path,
+            &self.site.root,
+            &file.path,
             source,
             &file.recipe,
-            &self.constants.tmp,
+            self.site.tmp(),
             self.shared.settle,
         )
     }
 
     fn is_as_found(&self, file: &FileNode, existing: &Existing) -> Result<bool> {
-        Ok(match (disk::look(&file.disk_path)?, existing.found) {
-            (disk::Found::File { size, mtime, .. }, Some(found)) => (size, mtime) == found,
-            (disk::Found::Symlink, None) | (disk::Found::Nothing, _) => true,
+        let Some(meta) = self.site.root.lstat(&file.path)? else {
+            return Ok(true);
+        };
+        Ok(match (meta.kind, existing.found) {
+            (FileKind::File, Some(found)) => (meta.size, meta.mtime) == found,
+            (FileKind::Symlink, None) => true,
             _ => false,
         })
     }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use md5::Digest as _;
-use sylvan_core::{Error, ErrorCode, Md5, Result, Sha1};
+use sylvan_core::{Error, ErrorCode, Md5, RelPath, Result, Sha1};
 use sylvan_delta::{Applier, Base, EmptyBase, SeekBase, TextFormat};
+use sylvan_io::file::{self, Creation, Dir};
 
 use super::entry::{
     DirDisk, FileJob, FileNode, Incoming, InstalledFile, Job, Message, Place, Text,
@@ -17,14 +18,15 @@ use super::queue::{Inbox, Queue, Work};
 use super::record::lock;
 use super::shared::Shared;
 use crate::db::Db;
-use crate::disk::{self, Create, Found};
-use crate::install::{self, Installed, Source};
-use crate::pristine::{self, Claim, Store, TempText};
+use crate::install::{self, Installed, Recipe, Source};
+use crate::pristine::{Claim, Store, TempText};
+use crate::site::Site;
 
 /// What a worker works with.
 #[derive(Clone, Copy)]
 pub(super) struct Worker<'e, 'a> {
     pub db: &'e Mutex<&'a mut Db>,
+    pub site: &'e Site,
     pub store: &'e Store,
     pub shared: &'e Shared,
     pub inbox: &'e Inbox,
@@ -67,7 +69,9 @@ impl Worker<'_, '_> {
             budget,
         } = job;
         if let Incoming::Known(text) = incoming {
-            return done.messages.push(take_known(file, text, expected));
+            return done
+                .messages
+                .push(take_known(&self.site.root, file, text, expected));
         }
         let text = self.text(&file, incoming);
         self.shared.budget.free(budget);
@@ -110,7 +114,8 @@ impl Worker<'_, '_> {
     ) -> Result<(Text, Option<Bytes>)> {
         let (digest, held) = sink.finish();
         if let Some(expected) = expected.filter(|expected| *expected != digest.md5) {
-            return Err(checksum_mismatch(&file.disk_path, expected, digest.md5));
+            let path = self.site.root.full(&file.path);
+            return Err(checksum_mismatch(&path, expected, digest.md5));
         }
         let known = || Ok(lock(self.db).pristine_md5(&digest.sha1)?.is_some());
         let claim = self
@@ -184,27 +189,17 @@ impl Worker<'_, '_> {
                 promise,
                 path,
                 folder,
-                disk_path,
                 sha1,
                 bytes,
                 size,
                 recipe,
             } => {
                 let how = if folder.is_ours() {
-                    Create::Over
+                    Creation::Fresh
                 } else {
-                    Create::New
+                    Creation::Exclusive
                 };
-                let pristine;
-                let source = match &bytes {
-                    Some(bytes) => Source::Bytes(bytes),
-                    None => {
-                        pristine = self.store.path(&sha1);
-                        Source::File(&pristine)
-                    }
-                };
-                let installed =
-                    install::in_place(&disk_path, source, &recipe, how, self.shared.settle);
+                let installed = self.install(&path, &sha1, bytes.as_deref(), &recipe, how);
                 self.shared
                     .budget
                     .free(bytes.map_or(0, |bytes| bytes.len()));
@@ -232,22 +227,36 @@ impl Worker<'_, '_> {
         }
     }
 
+    /// Writes a working file.
+    fn install(
+        &self,
+        path: &RelPath,
+        sha1: &Sha1,
+        bytes: Option<&[u8]>,
+        recipe: &Recipe,
+        how: Creation,
+    ) -> Result<Installed> {
+        let (root, settle) = (&self.site.root, self.shared.settle);
+        if let Some(bytes) = bytes {
+            return install::in_place(root, path, Source::Bytes(bytes), recipe, how, settle);
+        }
+        let text = self.store.path(sha1)?;
+        let source = Source::File(self.store.dir(), &text);
+        install::in_place(root, path, source, recipe, how, settle)
+    }
+
     fn make_dir(&self, item: i64, folder: &Arc<DirDisk>, done: &mut Done) {
-        let path = &folder.path;
-        let failed = |error: &std::io::Error| {
-            Error::io(
-                error,
-                format_args!("Can't create directory '{}'", path.display()),
-            )
-        };
-        let made = match disk::make_dir(path) {
+        let (root, path) = (&self.site.root, &folder.path);
+        let made = match root.make_dir(path) {
             Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => match disk::look(path) {
-                Ok(Found::Dir) => Ok(false),
-                Ok(_) => Err(failed(&error)),
-                Err(error) => Err(error),
-            },
-            Err(error) => Err(failed(&error)),
+            Err(error) if file::error_kind(&error) == ErrorKind::AlreadyExists => {
+                match root.lstat(path) {
+                    Ok(Some(meta)) if meta.is_dir() => Ok(false),
+                    Ok(_) => Err(error),
+                    Err(error) => Err(error),
+                }
+            }
+            Err(error) => Err(error),
         };
         match made {
             Ok(ours) => {
@@ -263,11 +272,13 @@ impl Worker<'_, '_> {
 }
 
 /// Makes the news of a file whose text was in the store before.
-fn take_known(file: FileNode, text: Text, expected: Option<Md5>) -> Message {
+fn take_known(tree: &Dir, file: FileNode, text: Text, expected: Option<Md5>) -> Message {
     match expected.filter(|expected| *expected != text.md5) {
-        Some(expected) => {
-            Message::FileFailed(checksum_mismatch(&file.disk_path, expected, text.md5))
-        }
+        Some(expected) => Message::FileFailed(checksum_mismatch(
+            &tree.full(&file.path),
+            expected,
+            text.md5,
+        )),
         None => Message::File {
             file,
             text: Some(text),
@@ -305,8 +316,7 @@ impl Incomplete {
     ) -> Result<Self> {
         let base: Box<dyn Base + Send> = match base {
             Some(base) if format == TextFormat::Svndiff => {
-                let path = worker.store.path(&base);
-                Box::new(SeekBase::<File>::new(pristine::open(&path)?))
+                Box::new(SeekBase::<File>::new(worker.store.open(&base)?))
             }
             _ => Box::new(EmptyBase),
         };

@@ -6,4 +6,5 @@ mod info;
 mod oracle;
 mod scenes;
 mod status;
+mod symlinks;
 mod update;
