@@ -9,6 +9,7 @@ mod export;
 mod externals;
 mod fixture;
 mod help;
+mod hostile;
 mod http;
 mod interrupt;
 mod output;
