@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use sylvan_core::{Error, ErrorCode, Md5, RelPath, RelPathBuf, Result, Revnum, Sha1};
+use sylvan_core::{Error, ErrorCode, Md5, RelPath, RelPathBuf, Result, Revnum, Sha1, text};
 use sylvan_delta::{CopyFrom, Editor, TextFormat, Token};
 
 use super::base64::Decoder;
@@ -542,7 +542,9 @@ impl Drive {
             .dirs
             .last()
             .ok_or_else(|| malformed("The REPORT response has a node outside of a directory"))?;
-        Ok((dir.token, dir.path.child(attrs.require("name")?)?))
+        let name = attrs.require("name")?;
+        text::check_path(name)?;
+        Ok((dir.token, dir.path.child(name)?))
     }
 
     /// Returns what a file's content can be sent against: what the working copy has of it.

@@ -18,24 +18,15 @@ pub use command::{Command, Drive, write_abort_report, write_finish_report, write
 pub use error::ProtocolError;
 pub use message::Response;
 
-use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf};
+use sylvan_core::{RelPath, RelPathBuf, text};
 
 /// Makes a path from a peer canonical, and refuses one that leads out of where it belongs or that
 /// no repository can have.
-fn check_path(text: &str) -> Result<RelPathBuf, ProtocolError> {
-    let path = match RelPath::new(text) {
+fn check_path(given: &str) -> Result<RelPathBuf, ProtocolError> {
+    let path = match RelPath::new(given) {
         Ok(path) => path.to_owned(),
-        Err(_) => RelPathBuf::canonicalize(text)?,
+        Err(_) => RelPathBuf::canonicalize(given)?,
     };
-    match path.as_str().bytes().find(u8::is_ascii_control) {
-        Some(byte) => Err(Error::new(
-            ErrorCode::FS_PATH_SYNTAX,
-            format!(
-                "Invalid control character '0x{byte:02x}' in path '{}'",
-                text.escape_debug()
-            ),
-        )
-        .into()),
-        None => Ok(path),
-    }
+    text::check_path(path.as_str())?;
+    Ok(path)
 }

@@ -455,29 +455,73 @@ fn a_fetch_that_stalls_does_not_outlive_a_failure() {
     assert!(begun.elapsed() < Duration::from_secs(15));
 }
 
+/// A report with contents inside.
+fn bulk(nodes: &str) -> String {
+    format!(
+        "<S:update-report xmlns:S=\"svn:\" xmlns:D=\"DAV:\" send-all=\"true\">\
+         <S:target-revision rev=\"7\"/><S:open-directory rev=\"0\">{nodes}</S:open-directory></S:update-report>"
+    )
+}
+
 #[test]
 fn hostile_reports_write_nothing() {
-    let inside = |nodes: &str| {
-        format!(
-            "<S:update-report xmlns:S=\"svn:\" xmlns:D=\"DAV:\" send-all=\"true\">\
-             <S:target-revision rev=\"7\"/><S:open-directory rev=\"0\">{nodes}</S:open-directory></S:update-report>"
-        )
-    };
+    const PATH: u32 = 160_005;
+    const NO_ATTRIBUTE: u32 = 130_000;
+    const XML: u32 = 130_003;
+    const MALFORMED: u32 = 175_009;
+    const NO_NUMBER: u32 = 125_006;
     let bomb = "<!DOCTYPE a [<!ENTITY a \"aaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]><a>&b;</a>";
-    for body in [
-        inside("<S:add-file name=\"../../etc/passwd\"/>"),
-        inside("<S:add-directory name=\"..\"/>"),
-        inside(&"<S:add-directory name=\"a\">".repeat(10_000)),
-        inside("<S:add-file name=\"f\"><S:txdelta>!!!</S:txdelta></S:add-file>"),
-        bomb.to_owned(),
-        skelta(3).replace("</S:update-report>", ""),
-        format!("<S:update-report {}", "x".repeat(3 << 20)),
+    let delta = |text: &str| {
+        bulk(&format!(
+            "<S:add-file name=\"f\"><S:txdelta>{text}</S:txdelta></S:add-file>"
+        ))
+    };
+    let long = "x".repeat(3 << 20);
+    for (body, code) in [
+        (bulk("<S:add-file name=\"../../etc/passwd\"/>"), PATH),
+        (bulk("<S:add-file name=\"/etc/passwd\"/>"), PATH),
+        (bulk("<S:add-file name=\"a/b\"/>"), PATH),
+        (bulk("<S:add-file name=\"\"/>"), PATH),
+        (bulk("<S:add-file/>"), NO_ATTRIBUTE),
+        (bulk("<S:add-file name=\"a&#1;b\"/>"), PATH),
+        (bulk("<S:add-file name=\"a&#0;b\"/>"), XML),
+        (bulk("<S:add-file name=\"a&#10;b\"/>"), PATH),
+        (bulk("<S:add-directory name=\"..\"/>"), PATH),
+        (bulk("<S:add-directory name=\".\"/>"), PATH),
+        (bulk("<S:delete-entry name=\"..\"/>"), PATH),
+        (bulk("<S:open-file name=\"x/../../y\" rev=\"1\"/>"), PATH),
+        (bulk("<S:absent-directory name=\"../x\"/>"), PATH),
+        (
+            bulk("<S:add-directory name=\"a\" copyfrom-path=\"../..\" copyfrom-rev=\"1\"/>"),
+            PATH,
+        ),
+        (
+            bulk("<S:open-directory name=\"a\" rev=\"99999999999999999999\"/>"),
+            NO_NUMBER,
+        ),
+        (skelta(3).replace("rev=\"7\"", "rev=\"seven\""), NO_NUMBER),
+        (bulk(&"<S:add-directory name=\"a\">".repeat(10_000)), XML),
+        // Base64 that is none, and deltas that are cut, none, of version 9 and of absurd length.
+        (delta("!!!"), MALFORMED),
+        (delta("U1ZO"), 185_004),
+        (delta("PGh0bWw+"), 185_000),
+        (delta("U1ZOCQAAAAA="), 185_000),
+        (delta("U1ZOAAAA/////38AAA=="), 185_001),
+        (bomb.to_owned(), XML),
+        (skelta(3).replace("</S:update-report>", ""), MALFORMED),
+        (format!("<S:update-report {long}"), XML),
+        (bulk(&format!("<S:add-file name=\"{long}\"/>")), XML),
+        (bulk(&format!("<S:set-prop name=\"p\">{long}")), XML),
+        (String::new(), MALFORMED),
+        ("not XML at all".to_owned(), XML),
     ] {
         let answer = xml("200 OK", "", &body);
         let server = after_options(move |_| (answer.clone(), Then::Keep));
         let mut session = open(&server.url(), &context(&[])).unwrap();
         let (result, dump) = update(&mut *session);
-        assert!(result.is_err(), "{body:.80}");
+        let error = result.expect_err(&body[..body.len().min(300)]);
+        let code = ErrorCode(i32::try_from(code).unwrap());
+        assert!(error.has_code(code), "{body:.300}: {}", error.to_lines(""));
         assert!(dump.aborted && !dump.ended);
     }
 }
