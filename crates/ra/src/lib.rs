@@ -9,6 +9,7 @@ pub mod auth;
 pub mod fuzz;
 pub mod http;
 mod open;
+mod segments;
 mod session;
 mod svn;
 pub mod tunnel;

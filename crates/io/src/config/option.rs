@@ -87,6 +87,8 @@ const OPTIONS: &[&str] = &[
     "busy-timeout",
     // Ours.
     "workers",
+    "svn-compression",
+    "svn-timeout",
 ];
 
 impl ConfigOption {

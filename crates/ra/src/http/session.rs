@@ -14,6 +14,7 @@ use super::client::{Client, Slot};
 use super::nodes::{self, DAV_SVN, Repository, append, decode, href_path, request_path};
 use super::update::Drive;
 use super::wire::{Head, Request};
+use crate::segments;
 use crate::{
     Capability, ChangedPath, Context, DirEntry, DirEntryFields, Directory, InheritedProps,
     ListReceiver, LocationSegment, LogEntry, LogOptions, LogReceiver, Session, UpdateOptions,
@@ -837,7 +838,13 @@ impl Session for HttpSession {
         let at_rev = self.youngest_or(peg)?;
         let at = self.stable_path(RelPath::ROOT, at_rev)?;
         let body = request::location_segments(path, peg, start, end);
-        let report = self.newer_report(&at, &body, dav::LocationSegments::default())?;
+        let report = match self.newer_report(&at, &body, dav::LocationSegments::default()) {
+            Err(error) if error.code() == ErrorCode::RA_NOT_IMPLEMENTED => {
+                let repos_path = self.repos_path(path)?;
+                return segments::from_log(self, path, repos_path, at_rev, start, end);
+            }
+            result => result?,
+        };
         Ok(report
             .found
             .into_iter()

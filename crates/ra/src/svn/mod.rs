@@ -26,7 +26,9 @@ pub use fuzz::session as fuzz_session;
 const PORT: u16 = 3690;
 
 /// Servers that answer faster than this are near enough to send contents plain: compressing takes
-/// a server longer than sending. (Subversion draws the line there for HTTP.)
+/// a server longer than sending. (Subversion draws the line there for HTTP.) A checkout of 48 MB
+/// from Debian's svnserve on the same machine took at least 0.57 s plain and 0.75 s compressed,
+/// 0.41 and 0.48 s of our CPU time and 0.35 and 0.42 s of the server's.
 const NEAR: Duration = Duration::from_millis(5);
 
 /// Opens a session.

@@ -15,6 +15,7 @@ use sylvan_proto::svn::{
 
 use super::connection::{Connection, DriveEnd};
 use super::{Opener, fallback};
+use crate::segments;
 use crate::{
     Capability, ChangedPath, DirEntry, DirEntryFields, Directory, InheritedProps, ListReceiver,
     LocationSegment, LogEntry, LogOptions, LogReceiver, Session, UpdateOptions,
@@ -555,26 +556,35 @@ impl Session for SvnSession {
         end: Option<Revnum>,
     ) -> Result<Vec<LocationSegment>> {
         self.connection()?;
-        let path = &self.path(path);
+        let full = &self.path(path);
         let command = Command::GetLocationSegments {
-            path,
+            path: full,
             peg,
             start,
             end,
         };
         let mut segments = Vec::new();
-        self.exchange(|connection| {
-            connection
-                .command(&command)
-                .map_err(unsupported("'get-location-segments' not implemented"))?;
+        let told = self.exchange(|connection| {
+            connection.command(&command)?;
             connection.midway();
             connection.until_done(|item| {
                 let (start, end, path) = reply::read_segment(item.list()?)?;
                 segments.push(LocationSegment { start, end, path });
                 Ok(())
             })
-        })?;
-        Ok(segments)
+        });
+        match told {
+            Ok(()) => Ok(segments),
+            Err(error) if error.code() == ErrorCode::RA_SVN_UNKNOWN_CMD => {
+                let repos_path = self.relative_to_root(path)?;
+                let peg = match peg {
+                    Some(peg) => peg,
+                    None => self.latest_rev()?,
+                };
+                segments::from_log(self, path, repos_path, peg, start, end)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn lock(&mut self, path: &RelPath) -> Result<Option<Lock>> {

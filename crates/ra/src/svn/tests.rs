@@ -6,7 +6,7 @@ use super::fuzz::HANDSHAKE;
 use super::script::{Script, Sent};
 use super::session::SvnSession;
 use crate::auth::AuthOptions;
-use crate::{LogOptions, Session, UpdateOptions};
+use crate::{Capability, LogOptions, Session, UpdateOptions};
 
 const NO_AUTH: &str = "( success ( ( ) 0: ) ) ";
 const DONE: &str = "( success ( ) ) ";
@@ -398,6 +398,115 @@ fn what_old_servers_lack_is_told() {
     );
     let error = session.deleted_rev(path("a"), one, one).unwrap_err();
     assert_eq!(error.code(), ErrorCode::RA_NOT_IMPLEMENTED);
+}
+
+/// As a server of Subversion 1.0 begins, and one command that it does not know.
+const OLD_HANDSHAKE: &str = "( success ( 1 2 ( ANONYMOUS ) ( edit-pipeline ) ) ) \
+    ( success ( ( ) 0: ) ) ( success ( 4:uuid 9:svn://h/r ) ) ";
+const UNKNOWN: &str = "( failure ( ( 210001 7:Unknown 0: 0 ) ) ) ";
+
+fn open_old(replies: &str) -> SvnSession {
+    let replies = format!("{OLD_HANDSHAKE}{replies}");
+    let script = Script::new(&[replies.as_bytes()], 7);
+    let session = script.open("svn://h/r/trunk", AuthOptions::default());
+    session.unwrap()
+}
+
+#[test]
+fn servers_of_old_can_little() {
+    let mut session = open_old(&format!("{NO_AUTH}( success ( 7 ) ) "));
+    for capability in [
+        Capability::Depth,
+        Capability::Mergeinfo,
+        Capability::LogRevprops,
+        Capability::CommitRevprops,
+        Capability::InheritedProps,
+        Capability::List,
+    ] {
+        assert!(
+            !session.has_capability(capability).unwrap(),
+            "{capability:?}"
+        );
+    }
+    assert_eq!(session.repos_root().unwrap().as_str(), "svn://h/r");
+    let listed = session.list(
+        path("a"),
+        None,
+        None,
+        Depth::Infinity,
+        crate::DirEntryFields::ALL,
+        &mut |_, _| Ok(()),
+    );
+    assert_eq!(listed.unwrap_err().code(), ErrorCode::UNSUPPORTED_FEATURE);
+    assert_eq!(session.latest_rev().unwrap(), Revnum::new(7).unwrap());
+}
+
+#[test]
+fn what_old_servers_do_not_tell_is_looked_for() {
+    // An entry is found in its parent's listing.
+    let mut session = open_old(&format!(
+        "{UNKNOWN}{NO_AUTH}( success ( file ) ) \
+         {NO_AUTH}( success ( 3 ( ) ( ( 1:b file 5 false 2 ( ) ( 2:jo ) ) ) ) ) "
+    ));
+    let entry = session.stat(path("a/b"), Revnum::new(3)).unwrap().unwrap();
+    assert_eq!((entry.kind, entry.size), (NodeKind::File, Some(5)));
+    // Where a node was is found in the log.
+    let mut session = open_old(&format!(
+        "{UNKNOWN}{NO_AUTH}\
+         ( ( ( 6:/trunk A ( 4:/old 3 ) ) ) 6 ( 2:jo ) ( 4:date ) ( 3:log ) ) \
+         ( ( ( 6:/old/a A ( ) ) ) 2 ( 2:jo ) ( 4:date ) ( 3:log ) ) done {DONE}"
+    ));
+    let found = session
+        .location_segments(path("a"), Revnum::new(9), None, None)
+        .unwrap();
+    let found: Vec<_> = found
+        .iter()
+        .map(|part| {
+            let path = part.path.as_deref().map(RelPath::as_str);
+            (part.start.number(), part.end.number(), path)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [(2, 3, Some("old/a")), (4, 5, None), (6, 9, Some("trunk/a"))]
+    );
+}
+
+#[test]
+fn odd_greetings_have_svns_errors() {
+    for (greeting, code) in [
+        (
+            "( success ( 1 1 ( ) ( edit-pipeline ) ) ) ",
+            ErrorCode::RA_SVN_BAD_VERSION,
+        ),
+        (
+            "( success ( 3 4 ( ) ( edit-pipeline ) ) ) ",
+            ErrorCode::RA_SVN_BAD_VERSION,
+        ),
+        (
+            "( success ( 2 2 ( ) ( ) ) ) ",
+            ErrorCode::RA_SVN_BAD_VERSION,
+        ),
+        ("( failure ( ( 210005 2:no 0: 0 ) ) ) ", ErrorCode(210_005)),
+        (
+            "HTTP/1.1 400 Bad Request\r\n\r\n",
+            ErrorCode::RA_SVN_MALFORMED_DATA,
+        ),
+        (
+            "( success ( 2 2 ( ) ( edit-pipeline ) ) ) \
+             ( success ( ( DIGEST-MD5 SCRAM-SHA-256 GSSAPI NTLM ) 5:realm ) ) ",
+            ErrorCode::RA_SVN_NO_MECHANISMS,
+        ),
+        (
+            "( success ( 2 2 ( ) ( edit-pipeline ) ) ) ( success ( ( ) 0: ) ) \
+             ( success ( 4:uuid 13:svn://other/r ( ) ) ) ",
+            ErrorCode::RA_SVN_MALFORMED_DATA,
+        ),
+    ] {
+        let script = Script::new(&[greeting.as_bytes()], 7);
+        let opened = script.open("svn://h/r/trunk", AuthOptions::default());
+        assert_eq!(opened.err().unwrap().code(), code, "{greeting}");
+    }
 }
 
 #[test]
