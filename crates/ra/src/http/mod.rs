@@ -11,8 +11,8 @@
 //! - `conn`: one socket, plain or TLS, that polls the cancellation flag and knows a time limit;
 //! - `tls`, `x509`: trust as Subversion decides it, client certificates;
 //! - `auth`: Basic and Digest; `client`: requests with credentials, proxies, errors;
-//! - `nodes`: revisions and URLs; `session`: the methods; `update`: reports and the fetching of
-//!   contents, which wait in a `queue`.
+//! - `nodes`: revisions and URLs; `session`: the methods, `values`: what they return; `update`:
+//!   reports and the fetching of contents, which wait in a `queue`.
 //!
 //! # Why no HTTP library
 //!
@@ -45,6 +45,7 @@ mod session;
 mod settings;
 mod tls;
 mod update;
+mod values;
 mod wire;
 mod x509;
 

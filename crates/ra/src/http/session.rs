@@ -4,20 +4,24 @@ use std::time::{Duration, Instant};
 
 use sylvan_core::{
     Depth, Error, ErrorCode, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Sha1,
-    Timestamp, Url, glob,
+    Timestamp, Url,
 };
 use sylvan_delta::{Editor, ReportEntry};
 use sylvan_proto::dav::xml::Ns;
-use sylvan_proto::dav::{self, Prop, Response, request};
+use sylvan_proto::dav::{self, Response, request};
 
 use super::client::{Client, Slot};
 use super::nodes::{self, DAV_SVN, Repository, append, decode, href_path, request_path};
 use super::update::Drive;
+use super::values::{
+    Listing, below, dir_entry, is_wanted, later, lock_of, log_entry, not_found, regular_props,
+    resource_kind, svn_props,
+};
 use super::wire::{Head, Request};
 use crate::segments;
 use crate::{
-    Capability, ChangedPath, Context, DirEntry, DirEntryFields, Directory, InheritedProps,
-    ListReceiver, LocationSegment, LogEntry, LogOptions, LogReceiver, Session, UpdateOptions,
+    Capability, Context, DirEntry, DirEntryFields, Directory, InheritedProps, ListReceiver,
+    LocationSegment, LogOptions, LogReceiver, Session, UpdateOptions,
 };
 
 /// What opening a URL gave.
@@ -122,16 +126,8 @@ impl HttpSession {
     }
 
     fn stable_path(&mut self, path: &RelPath, rev: Revnum) -> Result<String> {
-        let Self {
-            client,
-            slot,
-            url,
-            repository,
-            ..
-        } = self;
-        let collection = repository.collection(client, slot, url, rev)?;
-        let below = repository.relative(client, slot, url, url)?;
-        Ok(append(&collection, &below.join(path)))
+        let at = self.repos_path(path)?;
+        Ok(append(&self.collection(rev)?, &at))
     }
 
     fn youngest_or(&mut self, rev: Option<Revnum>) -> Result<Revnum> {
@@ -142,14 +138,7 @@ impl HttpSession {
     }
 
     fn report_resource(&mut self) -> Result<String> {
-        let Self {
-            client,
-            slot,
-            url,
-            repository,
-            ..
-        } = self;
-        repository.report_resource(client, slot, url)
+        self.ask(Repository::report_resource)
     }
 
     fn propfind_one(&mut self, path: &str, find: request::Find<'_>) -> Result<Response> {
@@ -160,6 +149,17 @@ impl HttpSession {
     fn report<H: dav::xml::Handler>(&mut self, path: &str, body: &str, handler: H) -> Result<H> {
         let request = self.client.report(path, body);
         self.client.fetch(&mut self.slot, &request, 200, handler)
+    }
+
+    /// Sends a `REPORT` about paths below the session's URL as they are named at a revision.
+    fn report_at<H: dav::xml::Handler>(
+        &mut self,
+        rev: Revnum,
+        body: &str,
+        handler: H,
+    ) -> Result<H> {
+        let at = self.stable_path(RelPath::ROOT, rev)?;
+        self.report(&at, body, handler)
     }
 
     /// As [`Self::report`]; a server that does not know the report gives `RA_NOT_IMPLEMENTED`.
@@ -201,14 +201,27 @@ impl HttpSession {
 
     /// Returns the URL path and the path below the repository root of a path of the session.
     fn repos_path(&mut self, path: &RelPath) -> Result<RelPathBuf> {
-        let url = self.url.clone();
-        let Self {
-            client,
-            slot,
-            repository,
-            ..
-        } = self;
-        Ok(repository.relative(client, slot, &url, &url)?.join(path))
+        let at =
+            self.ask(|repository, client, slot, url| repository.relative(client, slot, url, url))?;
+        Ok(at.join(path))
+    }
+
+    /// Returns the resource of the repository's root at a revision.
+    fn collection(&mut self, rev: Revnum) -> Result<String> {
+        self.ask(|repository, client, slot, url| repository.collection(client, slot, url, rev))
+    }
+
+    /// Asks for what the repository does not know yet of itself.
+    fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&mut Repository, &Client, &mut Slot, &Url) -> Result<T>,
+    ) -> Result<T> {
+        question(
+            &mut self.repository,
+            &self.client,
+            &mut self.slot,
+            &self.url,
+        )
     }
 
     /// Reads a folder's children with a `PROPFIND`.
@@ -338,16 +351,7 @@ impl HttpSession {
     /// Asks each parent for its properties, for servers without the report.
     fn inherited_by_parents(&mut self, path: &RelPath, rev: Revnum) -> Result<Vec<InheritedProps>> {
         let node = self.repos_path(path)?;
-        let collection = {
-            let Self {
-                client,
-                slot,
-                url,
-                repository,
-                ..
-            } = self;
-            repository.collection(client, slot, url, rev)?
-        };
+        let collection = self.collection(rev)?;
         let mut found = Vec::new();
         let mut above = node.parent().map(ToOwned::to_owned);
         while let Some(parent) = above {
@@ -401,99 +405,6 @@ impl HttpSession {
     }
 }
 
-/// What a listing wants.
-struct Listing<'a> {
-    depth: Depth,
-    patterns: Option<&'a [String]>,
-    fields: DirEntryFields,
-}
-
-impl Listing<'_> {
-    fn matches(&self, name: &str) -> bool {
-        self.patterns.is_none_or(|patterns| {
-            patterns
-                .iter()
-                .any(|pattern| glob::matches_ignore_case(pattern, name))
-        })
-    }
-}
-
-fn not_found(path: &RelPath, rev: Revnum) -> Error {
-    Error::new(
-        ErrorCode::FS_NOT_FOUND,
-        format!("Path '{}' not found in revision {rev}", path.as_str()),
-    )
-}
-
-/// Makes a directory entry of a resource's properties; notes whether `deadprop-count` was told.
-fn dir_entry(props: &[Prop], count_known: &mut Option<bool>) -> Result<DirEntry> {
-    let mut entry = DirEntry {
-        kind: NodeKind::Unknown,
-        size: None,
-        has_props: false,
-        created_rev: None,
-        time: None,
-        last_author: None,
-    };
-    for prop in props {
-        let text = prop.text();
-        match (&prop.ns, prop.name.as_str()) {
-            (Ns::Dav, "version-name") => entry.created_rev = Revnum::parse(&text),
-            (Ns::Dav, "creator-displayname") => entry.last_author = Some(text.into_owned()),
-            (Ns::Dav, "creationdate") => entry.time = Some(Timestamp::parse_iso(&text)?),
-            (Ns::Dav, "getcontentlength") => entry.size = text.parse().ok(),
-            (Ns::Dav, "resourcetype") => {
-                entry.kind = if nodes::is_collection(prop) {
-                    NodeKind::Dir
-                } else {
-                    NodeKind::File
-                };
-            }
-            (Ns::Custom | Ns::SvnProp, _) => entry.has_props = true,
-            (Ns::DavSvn, "deadprop-count") => {
-                let count = text.parse::<i64>();
-                entry.has_props |= count.as_ref().is_ok_and(|&count| count > 0);
-                *count_known = Some(count.is_ok());
-            }
-            _ => {}
-        }
-    }
-    if entry.kind == NodeKind::Dir {
-        entry.size = None;
-    }
-    Ok(entry)
-}
-
-/// Returns a resource's properties as Subversion names them.
-fn svn_props(response: &Response) -> Props {
-    response
-        .props
-        .iter()
-        .filter_map(|prop| {
-            let name = dav::svn_prop_name(&prop.ns, &prop.name)?;
-            Some((name, prop.value.clone()))
-        })
-        .collect()
-}
-
-/// As [`svn_props`], without entry and working copy properties.
-fn regular_props(response: &Response) -> Props {
-    let mut props = svn_props(response);
-    props.retain(|name, _| !name.starts_with("svn:entry:") && !name.starts_with("svn:wc:"));
-    props
-}
-
-fn resource_kind(response: &Response) -> Result<NodeKind> {
-    match response.prop(&Ns::Dav, "resourcetype") {
-        Some(prop) if nodes::is_collection(prop) => Ok(NodeKind::Dir),
-        Some(_) => Ok(NodeKind::File),
-        None => Err(Error::new(
-            ErrorCode::RA_DAV_PROPS_NOT_FOUND,
-            "The PROPFIND response did not include the requested resourcetype value",
-        )),
-    }
-}
-
 const FIND_TYPE: [(&str, &str); 1] = [("DAV:", "resourcetype")];
 const FIND_LOCK: [(&str, &str); 1] = [("DAV:", "lockdiscovery")];
 
@@ -504,38 +415,20 @@ impl Session for HttpSession {
 
     fn reparent(&mut self, url: &Url) -> Result<()> {
         if *url != self.url {
-            let Self {
-                client,
-                slot,
-                repository,
-                ..
-            } = self;
-            repository.relative(client, slot, &self.url, url)?;
+            self.ask(|repository, client, slot, from| {
+                repository.relative(client, slot, from, url)
+            })?;
             self.url = url.clone();
         }
         Ok(())
     }
 
     fn repos_root(&mut self) -> Result<Url> {
-        let Self {
-            client,
-            slot,
-            url,
-            repository,
-            ..
-        } = self;
-        repository.root(client, slot, url)
+        self.ask(Repository::root)
     }
 
     fn uuid(&mut self) -> Result<String> {
-        let Self {
-            client,
-            slot,
-            url,
-            repository,
-            ..
-        } = self;
-        repository.uuid(client, slot, url)
+        self.ask(Repository::uuid)
     }
 
     fn has_capability(&mut self, capability: Capability) -> Result<bool> {
@@ -563,14 +456,7 @@ impl Session for HttpSession {
             return Ok(rev);
         }
         if !self.repository.is_v2() {
-            let Self {
-                client,
-                slot,
-                url,
-                repository,
-                ..
-            } = self;
-            return repository.youngest_v1(client, slot, url);
+            return self.ask(Repository::youngest_v1);
         }
         let body = request::options();
         let path = request_path(&self.url);
@@ -714,7 +600,6 @@ impl Session for HttpSession {
             };
             return self.list_by_folders(path, rev, &options, receive);
         }
-        let at = self.stable_path(RelPath::ROOT, rev)?;
         let props = self.entry_props(fields).unwrap_or_default();
         let body = request::list(path, Some(rev), depth, patterns, &props);
         let root = self.repos_path(path)?;
@@ -730,7 +615,7 @@ impl Session for HttpSession {
             let item_path = RelPath::new(item.path.trim_start_matches('/'))?;
             receive(below(item_path, &root)?, &entry)
         });
-        self.report(&at, &body, report).map(drop)
+        self.report_at(rev, &body, report).map(drop)
     }
 
     fn log(&mut self, options: &LogOptions, receive: &mut LogReceiver<'_>) -> Result<()> {
@@ -752,7 +637,6 @@ impl Session for HttpSession {
             (Some(start), _) => Some(start),
         };
         let peg = self.youngest_or(peg)?;
-        let at = self.stable_path(RelPath::ROOT, peg)?;
         let body = request::log(
             &request::Log {
                 start: options.start,
@@ -786,7 +670,7 @@ impl Session for HttpSession {
             nesting = nesting.saturating_add(u32::from(entry.has_children));
             receive(entry)
         });
-        self.report(&at, &body, report).map(drop)
+        self.report_at(peg, &body, report).map(drop)
     }
 
     fn update(
@@ -823,9 +707,9 @@ impl Session for HttpSession {
         peg: Revnum,
         revs: &[Revnum],
     ) -> Result<Vec<(Revnum, RelPathBuf)>> {
-        let at = self.stable_path(RelPath::ROOT, peg)?;
         let body = request::locations(path, peg, revs);
-        Ok(self.report(&at, &body, dav::Locations::default())?.found)
+        let report = self.report_at(peg, &body, dav::Locations::default())?;
+        Ok(report.found)
     }
 
     fn location_segments(
@@ -927,9 +811,8 @@ impl Session for HttpSession {
         if !self.has_capability(Capability::InheritedProps)? {
             return self.inherited_by_parents(path, rev);
         }
-        let at = self.stable_path(RelPath::ROOT, rev)?;
         let body = request::inherited_props(path, rev);
-        let report = self.report(&at, &body, dav::InheritedPropsReport::default())?;
+        let report = self.report_at(rev, &body, dav::InheritedPropsReport::default())?;
         Ok(report
             .found
             .into_iter()
@@ -941,10 +824,9 @@ impl Session for HttpSession {
     }
 
     fn deleted_rev(&mut self, path: &RelPath, peg: Revnum, end: Revnum) -> Result<Option<Revnum>> {
-        let at = self.stable_path(RelPath::ROOT, peg)?;
         let body = request::deleted_rev(path, peg, end);
         let handler = dav::VersionName::new("get-deleted-rev-report");
-        self.report(&at, &body, handler)
+        self.report_at(peg, &body, handler)
             .map(|report| report.rev)
             .map_err(|error| match error.code() {
                 ErrorCode::UNSUPPORTED_FEATURE => error.wrap(
@@ -954,88 +836,4 @@ impl Session for HttpSession {
                 _ => error,
             })
     }
-}
-
-/// Returns the path of a list item below the listed node.
-fn below<'p>(item: &'p RelPath, listed: &RelPath) -> Result<&'p RelPath> {
-    let rest = item.as_str().strip_prefix(listed.as_str());
-    match rest {
-        Some("") => Ok(RelPath::ROOT),
-        Some(rest) if listed.is_root() => RelPath::new(rest),
-        Some(rest) if rest.starts_with('/') => RelPath::new(&rest[1..]),
-        _ => Err(Error::new(
-            ErrorCode::RA_DAV_MALFORMED_DATA,
-            format!(
-                "The REPORT response lists '{}', which was not asked for",
-                item.as_str()
-            ),
-        )),
-    }
-}
-
-fn log_entry(item: dav::LogItem, options: &LogOptions) -> LogEntry {
-    let mut revprops = item.revprops;
-    if let Some(wanted) = &options.revprops {
-        revprops.retain(|name, _| wanted.contains(name));
-    }
-    let changed_paths = options.discover_changed_paths.then(|| {
-        let mut paths: Vec<_> = item
-            .paths
-            .into_iter()
-            .map(|path| {
-                let changed = ChangedPath {
-                    action: path.action,
-                    copy_from: path.copy_from,
-                    kind: path.kind,
-                    text_modified: path.text_modified,
-                    props_modified: path.props_modified,
-                };
-                (path.path, changed)
-            })
-            .collect();
-        paths.sort_by(|a, b| a.0.cmp(&b.0));
-        paths
-    });
-    LogEntry {
-        rev: item.rev,
-        revprops,
-        changed_paths,
-        has_children: item.has_children,
-        subtractive_merge: item.subtractive_merge,
-    }
-}
-
-fn lock_of(item: dav::LockItem) -> Result<Option<Lock>> {
-    let Some(token) = item.token else {
-        return Ok(None);
-    };
-    Ok(Some(Lock {
-        path: RelPath::new(item.path.trim_start_matches('/'))?.to_owned(),
-        token,
-        owner: item.owner.unwrap_or_default(),
-        comment: item.comment,
-        created: item
-            .created
-            .as_deref()
-            .map_or(Ok(Timestamp::from_micros(0)), Timestamp::parse_iso)?,
-        expires: item
-            .expires
-            .as_deref()
-            .map(Timestamp::parse_iso)
-            .transpose()?,
-    }))
-}
-
-/// Tells whether the lock on `path` was asked for: servers do not look at the depth.
-fn is_wanted(path: &RelPath, node: &RelPath, depth: Depth) -> bool {
-    if path == node || depth == Depth::Infinity {
-        return true;
-    }
-    matches!(depth, Depth::Files | Depth::Immediates)
-        && path.parent().is_some_and(|parent| parent == node)
-}
-
-fn later(time: Timestamp, seconds: u64) -> Timestamp {
-    let micros = i64::try_from(seconds.saturating_mul(1_000_000)).unwrap_or(i64::MAX);
-    Timestamp::from_micros(time.micros().saturating_add(micros))
 }
