@@ -3,7 +3,7 @@
 use sylvan_core::{Error, ErrorCode, Result};
 
 use super::malformed;
-use super::xml::{Attrs, Gather, Handler, Name, Ns, trimmed};
+use super::xml::{At, Attrs, Gather, Handler, Ns, Opened, trimmed};
 
 /// Reads what a server says of a failure: a `D:error`, or a multistatus of which parts failed.
 #[derive(Debug, Default)]
@@ -52,19 +52,14 @@ const MOST_ITEMS: usize = 1_000;
 impl Handler for ErrorBody {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
+    fn open(&mut self, at: At<'_, State>, attrs: &Attrs<'_>) -> Opened<State> {
         use State::{
             Description, Error, Href, HumanReadable, Multistatus, PropList, PropName, Propstat,
             Response, Status,
         };
         let text = |state| Some((state, Gather::Text));
         let inner = |state| Some((state, Gather::Nothing));
-        Ok(match (parent, name.ns, name.local) {
+        Ok(match at {
             (None, Ns::Dav, "multistatus") => inner(Multistatus),
             (None, Ns::Dav, "error") => inner(Error(Owner::Document)),
             (Some(Multistatus), Ns::Dav, "response") => {

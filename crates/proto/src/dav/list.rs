@@ -3,7 +3,7 @@
 use sylvan_core::{ErrorCode, NodeKind, Result, Revnum};
 
 use super::log::parse_bool;
-use super::xml::{Attrs, Gather, Handler, Name, Ns};
+use super::xml::{At, Attrs, Gather, Handler, Ns, Opened};
 use super::{decode_value, malformed, parse_rev};
 
 /// One node of a listing.
@@ -55,13 +55,8 @@ impl<F: FnMut(ListItem) -> Result<()>> ListReport<F> {
 impl<F: FnMut(ListItem) -> Result<()>> Handler for ListReport<F> {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
-        Ok(match (parent, name.ns, name.local) {
+    fn open(&mut self, at: At<'_, State>, attrs: &Attrs<'_>) -> Opened<State> {
+        Ok(match at {
             (None, Ns::Svn, "list-report") => Some((State::Report, Gather::Nothing)),
             (Some(State::Report), Ns::Svn, "item") => {
                 self.item = Some(ListItem {

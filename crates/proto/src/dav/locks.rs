@@ -3,7 +3,7 @@
 use sylvan_core::Result;
 
 use super::malformed;
-use super::xml::{Attrs, Gather, Handler, Name, Ns, trimmed};
+use super::xml::{At, Attrs, Gather, Handler, Ns, Opened, trimmed};
 
 /// A lock as `get-locks-report` tells of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,13 +57,8 @@ impl<F: FnMut(LockItem) -> Result<()>> LocksReport<F> {
 impl<F: FnMut(LockItem) -> Result<()>> Handler for LocksReport<F> {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
-        let state = match (parent, name.ns, name.local) {
+    fn open(&mut self, at: At<'_, State>, attrs: &Attrs<'_>) -> Opened<State> {
+        let state = match at {
             (None, Ns::Svn, "get-locks-report") => {
                 return Ok(Some((State::Report, Gather::Nothing)));
             }
@@ -130,17 +125,13 @@ pub enum DiscoveryState {
 impl Handler for LockDiscovery {
     type State = DiscoveryState;
 
-    fn open(
-        &mut self,
-        parent: Option<DiscoveryState>,
-        name: Name<'_>,
-        _attrs: &Attrs<'_>,
-    ) -> Result<Option<(DiscoveryState, Gather)>> {
+    fn open(&mut self, at: At<'_, DiscoveryState>, _attrs: &Attrs<'_>) -> Opened<DiscoveryState> {
         use DiscoveryState::{ActiveLock, Href, LockToken, Outside, Owner, Timeout};
-        if *name.ns != Ns::Dav {
+        let (parent, ns, local) = at;
+        if *ns != Ns::Dav {
             return Ok(None);
         }
-        Ok(match (parent, name.local) {
+        Ok(match (parent, local) {
             (None, "multistatus")
             | (Some(Outside), "response" | "propstat" | "prop" | "lockdiscovery") => {
                 Some((Outside, Gather::Nothing))

@@ -2,7 +2,7 @@
 
 use sylvan_core::{NodeKind, Props, Result, Revnum};
 
-use super::xml::{Attrs, Gather, Handler, Name, Ns};
+use super::xml::{At, Attrs, Gather, Handler, Ns, Opened};
 use super::{decode_value, malformed, parse_optional_rev, parse_rev};
 
 /// One revision of a log.
@@ -105,13 +105,8 @@ pub(super) fn parse_bool(word: &str) -> Option<bool> {
 impl<F: FnMut(LogItem) -> Result<()>> Handler for LogReport<F> {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
-        Ok(match (parent, name.ns, name.local) {
+    fn open(&mut self, at: At<'_, State>, attrs: &Attrs<'_>) -> Opened<State> {
+        Ok(match at {
             (None, Ns::Svn, "log-report") => Some((State::Report, Gather::Nothing)),
             (Some(State::Report), Ns::Svn, "log-item") => {
                 self.item = LogItem::default();

@@ -4,7 +4,7 @@ use sylvan_core::{ErrorCode, Result};
 
 use super::decode_value;
 use super::error::parse_status;
-use super::xml::{Attrs, Gather, Handler, Name, Ns, trimmed};
+use super::xml::{At, Attrs, Gather, Handler, Ns, Opened, trimmed};
 
 /// A property of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,14 +111,9 @@ impl<F: FnMut(Response) -> Result<()>> Multistatus<F> {
 impl<F: FnMut(Response) -> Result<()>> Handler for Multistatus<F> {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
+    fn open(&mut self, at: At<'_, State>, attrs: &Attrs<'_>) -> Opened<State> {
         use Gather::{Nothing, Text};
-        Ok(match (parent, name.ns, name.local) {
+        Ok(match at {
             (None, Ns::Dav, "multistatus") => Some((State::Multistatus, Nothing)),
             (Some(State::Multistatus), Ns::Dav, "response") => {
                 self.response = Response::default();

@@ -2,7 +2,7 @@
 
 use sylvan_core::{Result, Revnum};
 
-use super::xml::{Attrs, Gather, Handler, Name, Ns, trimmed};
+use super::xml::{At, Attrs, Gather, Handler, Ns, Opened, trimmed};
 
 /// What a server says of bulk updates (`SVN-Allow-Bulk-Updates`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,13 +102,8 @@ pub enum State {
 impl Handler for ActivityCollection {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        _attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
-        Ok(match (parent, name.ns, name.local) {
+    fn open(&mut self, at: At<'_, State>, _attrs: &Attrs<'_>) -> Opened<State> {
+        Ok(match at {
             (None, Ns::Dav, "options-response") => Some((State::Root, Gather::Nothing)),
             (Some(State::Root), Ns::Dav, "activity-collection-set") => {
                 Some((State::Set, Gather::Nothing))

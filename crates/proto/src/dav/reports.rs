@@ -2,7 +2,7 @@
 
 use sylvan_core::{Error, ErrorCode, Props, RelPathBuf, Result, Revnum};
 
-use super::xml::{Attrs, Gather, Handler, Name, Ns, trimmed};
+use super::xml::{At, Attrs, Gather, Handler, Ns, Opened, trimmed};
 use super::{decode_value, parse_optional_rev, parse_rev, repos_path};
 
 /// Reads the one `D:version-name` in a `dated-rev-report` or `get-deleted-rev-report`.
@@ -34,13 +34,8 @@ pub enum State {
 impl Handler for VersionName {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        _attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
-        Ok(match (parent, name.ns, name.local) {
+    fn open(&mut self, at: At<'_, State>, _attrs: &Attrs<'_>) -> Opened<State> {
+        Ok(match at {
             (None, Ns::Svn, local) if local == self.root => Some((State::Report, Gather::Nothing)),
             (Some(State::Report), Ns::Dav, "version-name") => Some((State::Item, Gather::Text)),
             _ => None,
@@ -65,13 +60,8 @@ pub struct Locations {
 impl Handler for Locations {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
-        Ok(match (parent, name.ns, name.local) {
+    fn open(&mut self, at: At<'_, State>, attrs: &Attrs<'_>) -> Opened<State> {
+        Ok(match at {
             (None, Ns::Svn, "get-locations-report") => Some((State::Report, Gather::Nothing)),
             (Some(State::Report), Ns::Svn, "location") => {
                 if let (Some(rev), Some(path)) = (attrs.get("rev"), attrs.get("path")) {
@@ -81,10 +71,6 @@ impl Handler for Locations {
             }
             _ => None,
         })
-    }
-
-    fn close(&mut self, _state: State, _text: &str) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -109,13 +95,8 @@ pub struct LocationSegments {
 impl Handler for LocationSegments {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
-        Ok(match (parent, name.ns, name.local) {
+    fn open(&mut self, at: At<'_, State>, attrs: &Attrs<'_>) -> Opened<State> {
+        Ok(match at {
             (None, Ns::Svn, "get-location-segments-report") => {
                 Some((State::Report, Gather::Nothing))
             }
@@ -129,10 +110,6 @@ impl Handler for LocationSegments {
             }
             _ => None,
         })
-    }
-
-    fn close(&mut self, _state: State, _text: &str) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -159,13 +136,8 @@ pub struct InheritedPropsReport {
 impl Handler for InheritedPropsReport {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
-        Ok(match (parent, name.ns, name.local) {
+    fn open(&mut self, at: At<'_, State>, attrs: &Attrs<'_>) -> Opened<State> {
+        Ok(match at {
             (None, Ns::Svn, "inherited-props-report") => Some((State::Report, Gather::Nothing)),
             (Some(State::Report), Ns::Svn, "iprop-item") => {
                 self.item = InheritedItem::default();

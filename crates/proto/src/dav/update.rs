@@ -23,7 +23,7 @@ use sylvan_core::{Error, ErrorCode, Md5, RelPath, RelPathBuf, Result, Revnum, Sh
 use sylvan_delta::{CopyFrom, Editor, TextFormat, Token};
 
 use super::base64::Decoder;
-use super::xml::{Attrs, Gather, Handler, Name, Ns, Parser, trimmed};
+use super::xml::{At, Attrs, Gather, Handler, Ns, Opened, Parser, trimmed};
 use super::{VERSION_URL_PROP, decode_value, malformed, parse_optional_rev, parse_rev, repos_path};
 
 /// A file that has to be fetched before it can be closed.
@@ -206,15 +206,10 @@ struct Driver<'a> {
 impl Handler for Driver<'_> {
     type State = State;
 
-    fn open(
-        &mut self,
-        parent: Option<State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(State, Gather)>> {
+    fn open(&mut self, at: At<'_, State>, attrs: &Attrs<'_>) -> Opened<State> {
         let inner = |state| Ok(Some((state, Gather::Nothing)));
         let text = |state| Ok(Some((state, Gather::Text)));
-        match (parent, name.ns, name.local) {
+        match at {
             (None, Ns::Svn, "update-report") => {
                 self.drive.send_all = attrs.get("send-all") == Some("true");
                 self.drive.inline_props =

@@ -128,14 +128,13 @@ impl Ns {
     }
 }
 
-/// An element's name.
-#[derive(Clone, Copy, Debug)]
-pub struct Name<'a> {
-    /// Its namespace.
-    pub ns: &'a Ns,
-    /// Its name there.
-    pub local: &'a str,
-}
+/// Where an element begins: the state of the one around it (`None` for the root), its namespace,
+/// and its name there.
+pub type At<'n, S> = (Option<S>, &'n Ns, &'n str);
+
+/// The state of an element that is known, and what becomes of its text. `None` skips the element
+/// with everything below; a skipped root is an error.
+pub type Opened<S> = Result<Option<(S, Gather)>>;
 
 /// An element's attributes but for namespace declarations, by their name as written.
 #[derive(Debug, Default)]
@@ -183,14 +182,8 @@ pub trait Handler {
     /// Says where in the document we are: one value for each kind of element known.
     type State: Copy;
 
-    /// An element begins, below one in state `parent` (`None` for the root). `None` skips it with
-    /// everything below; a skipped root is an error.
-    fn open(
-        &mut self,
-        parent: Option<Self::State>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(Self::State, Gather)>>;
+    /// An element begins.
+    fn open(&mut self, at: At<'_, Self::State>, attrs: &Attrs<'_>) -> Opened<Self::State>;
 
     /// A piece of text in an element with [`Gather::Stream`].
     fn text(&mut self, _state: Self::State, _piece: &[u8]) -> Result<()> {
@@ -198,7 +191,9 @@ pub trait Handler {
     }
 
     /// An element ends; `text` is empty but for [`Gather::Text`].
-    fn close(&mut self, state: Self::State, text: &str) -> Result<()>;
+    fn close(&mut self, _state: Self::State, _text: &str) -> Result<()> {
+        Ok(())
+    }
 }
 
 struct Open<S> {
@@ -410,12 +405,8 @@ impl<S: Copy> Parser<S> {
         if !matches!(parent, Some(None)) {
             let attrs = self.attributes(&start, qname, depth)?;
             let (prefix, local) = qname.split_once(':').unwrap_or(("", qname));
-            let name = Name {
-                ns: self.namespace(prefix),
-                local,
-            };
             let parent = parent.flatten().map(|(state, _)| state);
-            state = handler.open(parent, name, &attrs)?;
+            state = handler.open((parent, self.namespace(prefix), local), &attrs)?;
             if state.is_none() && depth == 0 {
                 return Err(XmlError::UnexpectedRoot(local.to_owned()).into());
             }

@@ -9,12 +9,7 @@ struct Recorder {
 impl Handler for Recorder {
     type State = char;
 
-    fn open(
-        &mut self,
-        parent: Option<char>,
-        name: Name<'_>,
-        attrs: &Attrs<'_>,
-    ) -> Result<Option<(char, Gather)>> {
+    fn open(&mut self, (parent, ns, local): At<'_, char>, attrs: &Attrs<'_>) -> Opened<char> {
         let list: Vec<_> = attrs
             .list
             .iter()
@@ -23,11 +18,11 @@ impl Handler for Recorder {
         self.calls.push(format!(
             "<{}{:?}:{}{}",
             parent.map(String::from).unwrap_or_default(),
-            name.ns,
-            name.local,
+            ns,
+            local,
             list.concat()
         ));
-        Ok(match name.local {
+        Ok(match local {
             "skip" => None,
             "text" => Some(('t', Gather::Text)),
             "stream" => Some(('s', Gather::Stream)),
