@@ -104,6 +104,8 @@ enum Key {
     Erase,
     End,
     EndOfFile,
+    /// The key that stands for it.
+    EndOfInput,
     Interrupt,
     Suspend,
     Nothing,
@@ -177,15 +179,18 @@ impl Terminal {
                     }
                     return Ok(line);
                 }
-                Key::EndOfFile => {
+                key @ (Key::EndOfFile | Key::EndOfInput) => {
+                    if matches!(key, Key::EndOfInput) {
+                        self.put("^D")?;
+                    }
                     return Err(Error::new(
                         ErrorCode(APR_EOF),
                         "End of file while reading from terminal",
                     ));
                 }
                 Key::Interrupt => {
-                    self.put("^C\n")?;
-                    return Err(Error::new(ErrorCode::CANCELLED, "Caught signal"));
+                    self.put("^C")?;
+                    return Err(Error::from_code(ErrorCode::CANCELLED));
                 }
                 Key::Suspend => {
                     self.restore();
@@ -252,7 +257,7 @@ impl Terminal {
             0x08 => Key::Erase,
             _ if is(SpecialCodeIndex::VINTR) || is(SpecialCodeIndex::VQUIT) => Key::Interrupt,
             _ if is(SpecialCodeIndex::VERASE) => Key::Erase,
-            _ if is(SpecialCodeIndex::VEOF) => Key::EndOfFile,
+            _ if is(SpecialCodeIndex::VEOF) => Key::EndOfInput,
             _ if is(SpecialCodeIndex::VSUSP) => Key::Suspend,
             0..0x20 | 0x7f => Key::Nothing,
             _ => Key::Char(byte),

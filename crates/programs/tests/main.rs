@@ -14,6 +14,7 @@ mod http;
 mod interrupt;
 mod output;
 mod svnversion;
+mod terminal;
 mod timestamps;
 mod tls;
 mod tour;
