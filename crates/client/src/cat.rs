@@ -192,6 +192,7 @@ fn cat_remote(
         }
         Some(translator) => {
             let mut translated = Translated::new(translator, out);
+            translated.writes_partly = true;
             let read = session.read_file(RelPath::ROOT, Some(at.rev), Some(&mut translated));
             translated.finish(read.map(|_| ()))?;
         }
@@ -205,6 +206,8 @@ struct Translated<'a> {
     translator: Translator,
     out: &'a mut dyn Write,
     buffer: Vec<u8>,
+    /// Whether what comes before a line end that does not fit is written all the same.
+    writes_partly: bool,
     /// Why the content cannot be translated.
     failed: Option<Error>,
 }
@@ -215,6 +218,7 @@ impl<'a> Translated<'a> {
             translator,
             out,
             buffer: Vec::new(),
+            writes_partly: false,
             failed: None,
         }
     }
@@ -235,6 +239,9 @@ impl Write for Translated<'_> {
         self.buffer.clear();
         if let Err(error) = self.translator.push(bytes, &mut self.buffer) {
             self.failed = Some(error.clone());
+            if self.writes_partly {
+                self.out.write_all(&self.buffer)?;
+            }
             return Err(io::Error::other(error));
         }
         self.out.write_all(&self.buffer)?;

@@ -174,3 +174,108 @@ fn from_a_working_copy() {
     }
     pair.assert_same_tree(".");
 }
+
+/// Line ends that do not fit `svn:eol-style`, which no client of today commits.
+fn dump_of_odd_line_ends() -> Vec<u8> {
+    let mut dump = b"SVN-fs-dump-format-version: 2\n\nRevision-number: 1\n\
+                     Prop-content-length: 10\nContent-length: 10\n\nPROPS-END\n\n"
+        .to_vec();
+    for style in ["native", "LF", "CR", "CRLF"] {
+        for (name, text) in [
+            ("lf", "a\nb $Rev$\n"),
+            ("crlf", "a\r\nb $Rev$\r\n"),
+            ("cr", "a\rb $Rev$\r"),
+            ("mixed", "a\nb\r\nc $Rev$\rd"),
+        ] {
+            for keywords in [false, true] {
+                let mut props = format!("K 13\nsvn:eol-style\nV {}\n{style}\n", style.len());
+                if keywords {
+                    props += "K 12\nsvn:keywords\nV 3\nRev\n";
+                }
+                props += "PROPS-END\n";
+                let name = format!("{style}-{name}{}", if keywords { "-k" } else { "" });
+                let (props_length, length) = (props.len(), text.len());
+                dump.extend(
+                    format!(
+                        "Node-path: {name}\nNode-kind: file\nNode-action: add\n\
+                         Prop-content-length: {props_length}\nText-content-length: {length}\n\
+                         Content-length: {}\n\n{props}{text}\n\n",
+                        props_length + length
+                    )
+                    .bytes(),
+                );
+            }
+        }
+    }
+    dump
+}
+
+#[test]
+fn line_ends_that_do_not_fit_their_style() {
+    let fixture = Fixture::empty();
+    let dump = fixture.pair.root().join("dump");
+    fs::write(&dump, dump_of_odd_line_ends()).unwrap();
+    let loaded = std::process::Command::new("svnadmin")
+        .args(["load", "-q", "--bypass-prop-validation"])
+        .arg(fixture.server.repository_path("repos"))
+        .stdin(fs::File::open(&dump).unwrap())
+        .status();
+    assert!(loaded.unwrap().success());
+    let pair = &fixture.pair;
+    pair.both(&["checkout", "-q", &fixture.url, "wc"]);
+    pair.assert_same_tree("wc");
+    let names: Vec<_> = fs::read_dir(pair.theirs().join("wc"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != ".svn")
+        .collect();
+    assert_eq!(names.len(), 32);
+    pair.each(|folder| fs::create_dir(folder.join("one")).unwrap());
+    let exports = |from: &str, options: &[&str]| {
+        pair.both_local(&[&["export", "--force", from, "tree"], options].concat());
+        pair.assert_same_tree("tree");
+        for name in &names {
+            let (from, to) = (format!("{from}/{name}"), format!("one/{name}"));
+            pair.both_local(&[&["export", "--force", &from, &to], options].concat());
+        }
+        pair.assert_same_tree("one");
+        pair.each(|folder| {
+            fs::remove_dir_all(folder.join("tree")).unwrap();
+            fs::remove_dir_all(folder.join("one")).unwrap();
+            fs::create_dir(folder.join("one")).unwrap();
+        });
+    };
+    for from in [&*fixture.url, "wc"] {
+        exports(from, &["-q"]);
+        exports(from, &["-q", "--native-eol", "CRLF"]);
+    }
+    exports("wc", &["-q", "-rBASE"]);
+    exports("wc", &["-q", "--ignore-keywords"]);
+    // Locally made so.
+    pair.each(|folder| {
+        for name in &names {
+            fs::write(folder.join("wc").join(name), "x\r\ny\nz\r $Rev$").unwrap();
+        }
+    });
+    exports("wc", &["-q"]);
+    exports("wc", &["-q", "--native-eol", "LF"]);
+    exports("wc", &["-q", "--native-eol", "CR", "--ignore-keywords"]);
+    for text in [
+        "a\r\nb\n",
+        "a\nb\r\n",
+        "a\nb\r",
+        "a\rb\r\n",
+        "a\r\nb\rc",
+        "\n\r",
+        "\r\n\r",
+    ] {
+        pair.each(|folder| fs::write(folder.join("wc/native-lf"), text).unwrap());
+        let run = pair.both_local(&["export", "--force", "wc/native-lf", "one/f"]);
+        assert_eq!(run.code, 1, "{text:?}");
+    }
+    for name in &names {
+        pair.both_local(&["cat", &format!("wc/{name}")]);
+        pair.both_local(&["cat", &fixture.at(name)]);
+        pair.both_local(&["cat", "--ignore-keywords", &fixture.at(name)]);
+    }
+}

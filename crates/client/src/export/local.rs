@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 
 use sylvan_core::opt::RevisionSpec;
-use sylvan_core::props::SVN_KEYWORDS;
-use sylvan_core::translate::{EolStyle, Translation, special};
+use sylvan_core::props::{SVN_EOL_STYLE, SVN_KEYWORDS, SVN_SPECIAL};
+use sylvan_core::translate::{Eol, Translation, Translator, special};
 use sylvan_core::{Dirent, Error, ErrorCode, NodeKind, Props, RelPath, Result, Timestamp};
 use sylvan_wc::WorkingCopy;
 use sylvan_wc::external;
@@ -210,10 +210,10 @@ impl Export<'_> {
             let Some(pristine) = sylvan_wc::pristine::open_text(self.wc, path)? else {
                 return Ok(None);
             };
-            copy(pristine, &self.wc.local_path(path), &mut |bytes| {
-                sink.push(bytes)
-            })?;
-            return Ok(Some((sink, sylvan_wc::props::pristine(self.wc, path)?)));
+            let props = sylvan_wc::props::pristine(self.wc, path)?;
+            let translator = self.line_ends(&props);
+            through(translator, pristine, &self.wc.local_path(path), &mut sink)?;
+            return Ok(Some((sink, props)));
         }
         let props = sylvan_wc::props::actual(self.wc, path)?;
         let local = self.wc.local_path(path);
@@ -226,28 +226,65 @@ impl Export<'_> {
         } else {
             let file =
                 fs::File::open(local.as_path()).map_err(|error| open_failed(&error, &local))?;
-            let contract = self.options.ignore_keywords && props.contains_key(SVN_KEYWORDS);
-            if contract {
-                let plain = Translation {
-                    eol: EolStyle::None,
-                    ..Translation::for_normalization(&props)
-                };
-                let mut translator = plain.to_normal(true)?;
-                let mut out = Vec::new();
-                copy(file, &local, &mut |bytes| {
-                    out.clear();
-                    translator.push(bytes, &mut out)?;
-                    sink.push(&out)
-                })?;
-                out.clear();
-                translator.finish(&mut out)?;
-                sink.push(&out)?;
+            let translator = if self.options.ignore_keywords && props.contains_key(SVN_KEYWORDS) {
+                let keywords = Translation::for_normalization(&props).keywords;
+                Some(Translator::new(self.eol(&props), false, keywords, false))
             } else {
-                copy(file, &local, &mut |bytes| sink.push(bytes))?;
-            }
+                self.line_ends(&props)
+            };
+            through(translator, file, &local, &mut sink)?;
         }
         Ok(Some((sink, props)))
     }
+
+    /// Returns what a file's line ends become.
+    fn eol(&self, props: &Props) -> Option<&'static [u8]> {
+        let eol = props
+            .get(SVN_EOL_STYLE)
+            .and_then(|style| Eol::from_prop(style))?;
+        let eol = match (eol, self.options.native_eol) {
+            (Eol::Native, Some(native)) => native,
+            (eol, _) => eol,
+        };
+        Some(eol.in_working_copy())
+    }
+
+    /// What is in the working copy must have line ends that are all the same, unlike what comes from
+    /// the repository.
+    fn line_ends(&self, props: &Props) -> Option<Translator> {
+        let eol = self
+            .eol(props)
+            .filter(|_| !props.contains_key(SVN_SPECIAL))?;
+        Some(Translator::new(Some(eol), false, None, true))
+    }
+}
+
+/// Reads a file through a translator into the sink.
+fn through(
+    translator: Option<Translator>,
+    from: fs::File,
+    path: &Dirent,
+    sink: &mut Sink,
+) -> Result<()> {
+    let Some(mut translator) = translator else {
+        return copy(from, path, &mut |bytes| sink.push(bytes));
+    };
+    let mut out = Vec::new();
+    copy(from, path, &mut |bytes| {
+        out.clear();
+        // Subversion meets the same line end again when it closes the stream.
+        translator.push(bytes, &mut out).map_err(twice)?;
+        sink.push(&out)
+    })?;
+    out.clear();
+    translator.finish(&mut out)?;
+    sink.push(&out)
+}
+
+fn twice(error: impl Into<Error>) -> Error {
+    let error = error.into();
+    let again = Error::from_code(error.code());
+    error.attach(again)
 }
 
 fn copy(mut from: fs::File, path: &Dirent, to: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
