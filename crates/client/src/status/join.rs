@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sylvan_core::{Lock, NodeKind, RelPath, RelPathBuf, Result};
-use sylvan_wc::status::{OnDisk, Status, StatusKind};
+use sylvan_core::{Lock, RelPath, RelPathBuf, Result};
+use sylvan_wc::status::{self, Status, StatusKind};
 
 use super::changes::{Change, Changes, Noted, RepoStatus, WalkKey};
 use super::{Anchor, Options, Teller};
@@ -120,7 +120,8 @@ impl<'a> Join<'a> {
             Some(place) if !is_folder => self.locks.get(&place).cloned(),
             _ => None,
         };
-        teller.tell(&self.anchor.join(&noted.path), nothing(), repos, lock)
+        let path = self.anchor.join(&noted.path);
+        teller.tell(&path, Status::nothing(), repos, lock)
     }
 
     /// Tells whether the folder of the drive that a node is in has taken the place of a local one.
@@ -160,43 +161,10 @@ impl<'a> Join<'a> {
         if self.options.all || marked {
             return Ok(true);
         }
-        Ok(match status.node {
-            StatusKind::None | StatusKind::Normal => false,
-            StatusKind::Deleted => {
-                let node = teller.node.wc().db().node(path)?;
-                node.is_some_and(|node| node.is_op_root())
-            }
-            _ => true,
-        })
-    }
-}
-
-/// The status of a path where nothing is.
-fn nothing() -> Status {
-    Status {
-        kind: NodeKind::Unknown,
-        on_disk: OnDisk::Nothing,
-        size: None,
-        versioned: false,
-        node: StatusKind::None,
-        text: StatusKind::None,
-        props: StatusKind::None,
-        conflicted: false,
-        tree_conflicted: false,
-        wc_locked: false,
-        copied: false,
-        switched: false,
-        file_external: false,
-        revision: None,
-        changed_rev: None,
-        changed_date: None,
-        changed_author: None,
-        repository: None,
-        repos_path: None,
-        lock: None,
-        changelist: None,
-        depth: None,
-        moved_from: None,
-        moved_to: None,
+        let is_dull = status::is_dull(status.node, || {
+            let node = teller.node.wc().db().node(path)?;
+            Ok(node.is_some_and(|node| node.is_op_root()))
+        })?;
+        Ok(!is_dull)
     }
 }

@@ -101,11 +101,7 @@ pub(super) fn versioned(
         .iter()
         .filter(|layer| layer.op_depth > 0)
         .find_map(|layer| layer.moved_to.clone());
-    let dull = match node_status {
-        StatusKind::None | StatusKind::Normal => true,
-        StatusKind::Deleted => !is_op_root,
-        _ => false,
-    };
+    let dull = super::is_dull(node_status, || Ok(is_op_root))?;
     let marked = switched
         || facts.wc_locked
         || facts.lock.is_some()
@@ -185,30 +181,12 @@ pub(super) fn unversioned(entry: Option<&Entry>, tree_conflicted: bool, ignored:
         _ => StatusKind::Unversioned,
     };
     Status {
-        kind: NodeKind::Unknown,
         on_disk,
         size: entry.and_then(|entry| entry.stat).map(|(size, _)| size),
-        versioned: false,
         node,
-        text: StatusKind::None,
-        props: StatusKind::None,
         conflicted: tree_conflicted,
         tree_conflicted,
-        wc_locked: false,
-        copied: false,
-        switched: false,
-        file_external: false,
-        revision: None,
-        changed_rev: None,
-        changed_date: None,
-        changed_author: None,
-        repository: None,
-        repos_path: None,
-        lock: None,
-        changelist: None,
-        depth: None,
-        moved_from: None,
-        moved_to: None,
+        ..Status::nothing()
     }
 }
 

@@ -10,7 +10,7 @@ mod ignores;
 mod text;
 mod walk;
 
-use sylvan_core::{Depth, Lock, NodeKind, RelPathBuf, Revnum, Timestamp};
+use sylvan_core::{Depth, Lock, NodeKind, RelPathBuf, Result, Revnum, Timestamp};
 
 use std::sync::Arc;
 
@@ -138,6 +138,51 @@ pub struct Status {
     pub moved_from: Option<RelPathBuf>,
     /// Where it was moved to.
     pub moved_to: Option<RelPathBuf>,
+}
+
+impl Status {
+    /// The status of a path where nothing is.
+    pub const fn nothing() -> Self {
+        Self {
+            kind: NodeKind::Unknown,
+            on_disk: OnDisk::Nothing,
+            size: None,
+            versioned: false,
+            node: StatusKind::None,
+            text: StatusKind::None,
+            props: StatusKind::None,
+            conflicted: false,
+            tree_conflicted: false,
+            wc_locked: false,
+            copied: false,
+            switched: false,
+            file_external: false,
+            revision: None,
+            changed_rev: None,
+            changed_date: None,
+            changed_author: None,
+            repository: None,
+            repos_path: None,
+            lock: None,
+            changelist: None,
+            depth: None,
+            moved_from: None,
+            moved_to: None,
+        }
+    }
+}
+
+/// Tells whether a node in this state is one that users do not ask for: unchanged, or deleted with
+/// the folder above it.
+///
+/// # Errors
+/// That of `is_op_root`, which tells whether a change begins at the node.
+pub fn is_dull(node: StatusKind, is_op_root: impl FnOnce() -> Result<bool>) -> Result<bool> {
+    Ok(match node {
+        StatusKind::None | StatusKind::Normal => true,
+        StatusKind::Deleted => !is_op_root()?,
+        _ => false,
+    })
 }
 
 /// What to report.
