@@ -1,12 +1,8 @@
 //! `svn`, the command-line client.
 
-#[allow(dead_code, reason = "subcommands yet to come use the rest")]
 mod credentials;
-#[allow(dead_code, reason = "subcommands yet to come use the rest")]
 mod env;
-#[allow(dead_code, reason = "subcommands yet to come read the rest")]
 mod invocation;
-#[allow(dead_code, reason = "subcommands yet to come use it")]
 mod notify;
 mod options;
 mod subcommands;

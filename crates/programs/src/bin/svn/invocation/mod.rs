@@ -72,11 +72,6 @@ impl Invocation {
         self.range().start
     }
 
-    /// Returns what stands after the colon of the first `-r`.
-    pub(crate) fn end(&self) -> RevisionSpec {
-        self.range().end
-    }
-
     /// Returns the first range.
     pub(crate) fn range(&self) -> RevisionRange {
         self.ranges.first().copied().unwrap_or_default()
