@@ -259,3 +259,37 @@ fn a_property_that_cannot_be_read() {
     pair.both_local_unordered(&["update", "wc"]);
     assert_same(&fixture, &["wc", "wc/fine", "wc/other"]);
 }
+
+/// Where Subversion deletes the file with its changes, ours leaves it and says so.
+#[test]
+fn a_changed_file_external_outlives_its_definition() {
+    let fixture = Fixture::empty();
+    fixture.commit("one", |wc| {
+        fixture.svn(wc, &["mkdir", "-q", "from", "to"]);
+        fs::write(wc.join("from/f"), "f\n").unwrap();
+        fixture.svn(wc, &["add", "-q", "from/f"]);
+        let value = "^/from/f changed\n^/from/f kept/same";
+        fixture.svn(wc, &["propset", "-q", "svn:externals", value, "to"]);
+    });
+    fixture.commit("two", |wc| {
+        fixture.svn(wc, &["propdel", "-q", "svn:externals", "to"]);
+    });
+    let pair = &fixture.pair;
+    pair.run_ours(&["checkout", "-q", "-r1", &fixture.at("to"), "wc"])
+        .success();
+    let wc = pair.ours().join("wc");
+    fs::write(wc.join("changed"), "mine\n").unwrap();
+    let update = pair.run_ours(&["update", "wc"]).success();
+    assert_eq!(
+        update.stdout,
+        "Updating 'wc':\n U   wc\nRemoved external 'wc/changed'\n\
+         Left local modifications as 'wc/changed'\nRemoved external 'wc/kept/same'\n\
+         Updated to revision 2.\n"
+    );
+    assert_eq!(fs::read_to_string(wc.join("changed")).unwrap(), "mine\n");
+    assert!(!wc.join("kept").exists());
+    let status = pair
+        .run_theirs_in(&pair.ours(), &["status", "wc"])
+        .success();
+    assert_eq!(status.stdout, "?       wc/changed\n");
+}

@@ -174,6 +174,11 @@ pub(super) fn take_out(
     told.error = done.as_ref().err().cloned();
     notify(&told);
     match done {
+        // Subversion deletes a file even if it was changed.
+        Ok(()) if kind == NodeKind::File && disk::kind(&path)? != NodeKind::None => {
+            notify(&Notification::new(path, Action::LeftLocalModifications).kind(kind));
+            Ok(())
+        }
         Err(error) if error.code() == ErrorCode::WC_LEFT_LOCAL_MOD => {
             let mut told =
                 Notification::new(path, Action::LeftLocalModifications).kind(NodeKind::Dir);
