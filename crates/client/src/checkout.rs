@@ -41,17 +41,25 @@ pub fn checkout(
     options: &CheckoutOptions,
     notify: &mut NotifyFn<'_>,
 ) -> Result<Revnum> {
-    let revision = match options.revision {
-        RevisionSpec::Number(_) | RevisionSpec::Date(_) | RevisionSpec::Head => options.revision,
-        RevisionSpec::Unspecified => match options.peg {
-            RevisionSpec::Unspecified => RevisionSpec::Head,
-            peg => peg,
-        },
-        _ => return Err(Error::from_code(ErrorCode::CLIENT_BAD_REVISION)),
+    let revision = match (options.revision, options.peg) {
+        (RevisionSpec::Unspecified, RevisionSpec::Unspecified) => RevisionSpec::Head,
+        (RevisionSpec::Unspecified, peg) => peg,
+        (revision, _) => revision,
     };
+    if !matches!(
+        revision,
+        RevisionSpec::Number(_) | RevisionSpec::Date(_) | RevisionSpec::Head
+    ) {
+        return Err(Error::from_code(ErrorCode::CLIENT_BAD_REVISION));
+    }
     let (mut session, url) = context.open_following(url, notify)?;
     let found = resolve_url(&mut *session, &url, options.peg, revision)?;
-    let done = checkout_at(context, &mut session, &found, path, options, notify);
+    check_kind(&mut session, &found)?;
+    let wc = match versioned_folder(context, path)? {
+        Some((wc, at)) => opened(wc, &at, &found, path)?,
+        None => prepare(context, &mut session, &found, path, options.depth)?,
+    };
+    let done = fill(context, wc, &mut session, &found, options, notify);
     context.wait_for_timestamps(path);
     let rev = done?;
     session.give_back();
@@ -67,22 +75,48 @@ pub(crate) fn checkout_at<'s>(
     options: &CheckoutOptions,
     notify: &mut NotifyFn<'_>,
 ) -> Result<Revnum> {
+    check_kind(session, found)?;
+    let wc = prepare(context, session, found, path, options.depth)?;
+    fill(context, wc, session, found, options, notify)
+}
+
+/// Requires a folder.
+fn check_kind(session: &mut PooledSession<'_>, found: &Location) -> Result<()> {
     match session.check_path(RelPath::ROOT, Some(found.rev))? {
-        NodeKind::None => {
-            return Err(Error::new(
-                ErrorCode::RA_ILLEGAL_URL,
-                format!("URL '{}' doesn't exist", found.url),
-            ));
-        }
-        NodeKind::File => {
-            return Err(Error::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                format!("URL '{}' refers to a file, not a directory", found.url),
-            ));
-        }
-        NodeKind::Dir | NodeKind::Unknown => {}
+        NodeKind::None => Err(Error::new(
+            ErrorCode::RA_ILLEGAL_URL,
+            format!("URL '{}' doesn't exist", found.url),
+        )),
+        NodeKind::File => Err(Error::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            format!("URL '{}' refers to a file, not a directory", found.url),
+        )),
+        NodeKind::Dir | NodeKind::Unknown => Ok(()),
     }
-    let mut wc = prepare(context, session, found, path, options.depth)?;
+}
+
+/// Finds the folder `path` in a working copy whose root is above it, if it is versioned there.
+fn versioned_folder(context: &Context, path: &Dirent) -> Result<Option<(WorkingCopy, RelPathBuf)>> {
+    if disk::kind(path)? != NodeKind::Dir || disk::is_wc_root(path)? {
+        return Ok(None);
+    }
+    match WorkingCopy::open(path, &context.wc) {
+        Ok((wc, at)) if base::kind(&wc, &at)? == NodeKind::Dir => Ok(Some((wc, at))),
+        Ok(_) => Ok(None),
+        Err(error) if error.code() == ErrorCode::WC_NOT_WORKING_COPY => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Brings what was found into the working copy.
+fn fill<'s>(
+    context: &'s Context,
+    (mut wc, at): (WorkingCopy, RelPathBuf),
+    session: &mut PooledSession<'s>,
+    found: &Location,
+    options: &CheckoutOptions,
+    notify: &mut NotifyFn<'_>,
+) -> Result<Revnum> {
     let options = UpdateOptions {
         revision: RevisionSpec::Number(found.rev),
         depth: options.depth,
@@ -93,8 +127,7 @@ pub(crate) fn checkout_at<'s>(
         parents: false,
     };
     let mut notify = |what: &_| update::note_restored(context, what, notify);
-    let at = RelPath::ROOT;
-    let done = update::update_opened(context, &mut wc, at, session, &options, &mut notify)?;
+    let done = update::update_opened(context, &mut wc, &at, session, &options, &mut notify)?;
     Ok(done.unwrap_or(found.rev))
 }
 
@@ -105,27 +138,17 @@ fn prepare<'s>(
     found: &Location,
     path: &Dirent,
     depth: Option<Depth>,
-) -> Result<WorkingCopy> {
+) -> Result<(WorkingCopy, RelPathBuf)> {
     match disk::kind(path)? {
         NodeKind::None => {
             disk::make_dir_recursively(path)?;
-            create(context, session, found, path, depth)
+            created(context, session, found, path, depth)
         }
         NodeKind::Dir if disk::is_wc_root(path)? && !WorkingCopy::is_unborn(path, &context.wc) => {
             let (wc, at) = WorkingCopy::open(path, &context.wc)?;
-            let here = base::node(&wc, &at)?;
-            if here.is_none_or(|node| node.url() != found.url) {
-                return Err(Error::new(
-                    ErrorCode::WC_OBSTRUCTED_UPDATE,
-                    format!("'{path}' is already a working copy for a different URL"),
-                ));
-            }
-            if at.is_root() {
-                wc.complete()?;
-            }
-            Ok(wc)
+            opened(wc, &at, found, path)
         }
-        NodeKind::Dir => create(context, session, found, path, depth),
+        NodeKind::Dir => created(context, session, found, path, depth),
         NodeKind::File | NodeKind::Unknown => Err(Error::new(
             ErrorCode::WC_NODE_KIND_CHANGE,
             format!("'{path}' already exists and is not a directory"),
@@ -133,13 +156,33 @@ fn prepare<'s>(
     }
 }
 
-fn create<'s>(
+/// Requires the folder to be one of the URL that was found, and lets an interrupted checkout go on.
+fn opened(
+    wc: WorkingCopy,
+    at: &RelPath,
+    found: &Location,
+    path: &Dirent,
+) -> Result<(WorkingCopy, RelPathBuf)> {
+    let here = base::node(&wc, at)?;
+    if here.is_none_or(|node| node.url() != found.url) {
+        return Err(Error::new(
+            ErrorCode::WC_OBSTRUCTED_UPDATE,
+            format!("'{path}' is already a working copy for a different URL"),
+        ));
+    }
+    if at.is_root() {
+        wc.complete()?;
+    }
+    Ok((wc, at.to_owned()))
+}
+
+fn created<'s>(
     context: &'s Context,
     session: &mut PooledSession<'s>,
     found: &Location,
     path: &Dirent,
     depth: Option<Depth>,
-) -> Result<WorkingCopy> {
+) -> Result<(WorkingCopy, RelPathBuf)> {
     // Elsewhere nonsense counts as not set.
     let (section, option) = ("working-copy", "exclusive-locking");
     context
@@ -157,5 +200,8 @@ fn create<'s>(
         revision: found.rev,
         depth: depth.unwrap_or(Depth::Infinity),
     };
-    WorkingCopy::create(path, &node, &context.wc)
+    Ok((
+        WorkingCopy::create(path, &node, &context.wc)?,
+        RelPathBuf::root(),
+    ))
 }

@@ -12,6 +12,7 @@ mod help;
 mod hostile;
 mod http;
 mod interrupt;
+mod mistakes;
 mod output;
 mod svnversion;
 mod terminal;
