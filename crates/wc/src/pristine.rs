@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use sylvan_core::{RelPath, RelPathBuf, Result, Sha1};
 use sylvan_io::file::{self, Creation, Dir, MODE_READ_ONLY, NewFile};
@@ -80,6 +80,9 @@ struct Known {
     /// Where a text may have a row.
     recorded: Filter,
     failed: bool,
+    /// Threads that wait for a text of another one. Waking costs a system call, so nobody is woken
+    /// who does not wait.
+    waiting: usize,
 }
 
 /// What [`Store::claim`] found.
@@ -115,6 +118,7 @@ impl Store {
                     Filter::full()
                 },
                 failed: false,
+                waiting: 0,
             }),
             written: Condvar::new(),
             temp_names: AtomicU64::new(0),
@@ -169,10 +173,12 @@ impl Store {
                         known = self.lock();
                         continue;
                     }
+                    known.waiting += 1;
                     known = self
                         .written
                         .wait(known)
                         .unwrap_or_else(PoisonError::into_inner);
+                    known.waiting -= 1;
                 }
                 Some(false) | None => {
                     known.pending.insert(*sha1, false);
@@ -182,10 +188,19 @@ impl Store {
         }
     }
 
-    /// Says that a claimed text is complete.
-    pub(crate) fn written(&self, sha1: &Sha1) {
-        self.lock().pending.insert(*sha1, true);
-        self.written.notify_all();
+    /// Says that claimed texts are complete.
+    pub(crate) fn written(&self, texts: impl Iterator<Item = Sha1>) {
+        let mut known = self.lock();
+        known.pending.extend(texts.map(|sha1| (sha1, true)));
+        self.wake(known);
+    }
+
+    fn wake(&self, known: MutexGuard<'_, Known>) {
+        let waiting = known.waiting;
+        drop(known);
+        if waiting > 0 {
+            self.written.notify_all();
+        }
     }
 
     /// Says that a claimed text could not be written.
@@ -193,8 +208,7 @@ impl Store {
         let mut known = self.lock();
         known.pending.remove(sha1);
         known.failed = true;
-        drop(known);
-        self.written.notify_all();
+        self.wake(known);
     }
 
     /// Says that a text has its row now.
@@ -284,7 +298,7 @@ impl Store {
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

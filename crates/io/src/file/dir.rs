@@ -340,11 +340,13 @@ impl Dir {
 
     /// Returns the full path of `path`, for errors and for those who do not mind symlinks.
     pub fn full(&self, path: &RelPath) -> PathBuf {
-        if path.is_root() {
-            self.path.clone()
-        } else {
-            self.path.join(path.as_str())
+        let mut full =
+            PathBuf::with_capacity(self.path.as_os_str().len() + 1 + path.as_str().len());
+        full.push(&self.path);
+        if !path.is_root() {
+            full.push(path.as_str());
         }
+        full
     }
 
     /// Opens the parent of a path, if that is another folder than this.

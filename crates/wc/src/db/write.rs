@@ -198,14 +198,22 @@ impl Db {
         Ok(())
     }
 
-    /// Records a pristine text; one that is there stays.
-    pub(crate) fn put_pristine(&self, sha1: &Sha1, md5: &Md5, size: u64) -> Result<()> {
+    /// Records a pristine text that `references` rows of nodes have already; one that is there
+    /// stays.
+    pub(crate) fn put_pristine(
+        &self,
+        sha1: &Sha1,
+        md5: &Md5,
+        size: u64,
+        references: usize,
+    ) -> Result<()> {
         self.execute(
             INSERT_PRISTINE,
             params![
                 format!("$sha1${sha1}"),
                 format!("$md5 ${md5}"),
-                i64::try_from(size).unwrap_or(i64::MAX)
+                i64::try_from(size).unwrap_or(i64::MAX),
+                i64::try_from(references).unwrap_or(i64::MAX)
             ],
         )?;
         Ok(())

@@ -1,7 +1,9 @@
 -- What the writer of a working copy changes.
 
+-- A taken name fails before anything is written. With ABORT, which is the default, SQLite would
+-- save each page that the trigger may change, to be able to undo it.
 -- name: INSERT_BASE
-INSERT INTO nodes (
+INSERT OR FAIL INTO nodes (
   wc_id, local_relpath, op_depth, parent_relpath, repos_id, repos_path,
   revision, presence, depth, kind, changed_revision, changed_date,
   changed_author, checksum, properties, translated_size, last_mod_time,
@@ -36,7 +38,7 @@ WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0
 
 -- name: INSERT_PRISTINE
 INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount)
-VALUES (?1, ?2, ?3, 0)
+VALUES (?1, ?2, ?3, ?4)
 
 -- name: SELECT_PRISTINE
 SELECT md5_checksum, size FROM pristine WHERE checksum = ?1

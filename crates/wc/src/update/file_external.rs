@@ -373,7 +373,7 @@ impl Arrival<'_> {
         db.write(|| {
             let repos_id = external::repository_id(db, &external.repos_root, &external.repos_uuid)?;
             if let Some(text) = text {
-                db.put_pristine(&text.sha1, &text.md5, text.size)?;
+                db.put_pristine(&text.sha1, &text.md5, text.size, 0)?;
             }
             let mut row = BaseRow::new(
                 &external.path,

@@ -270,10 +270,12 @@ impl<'e, 'a> Recorder<'e, 'a> {
             db.write(|| {
                 fault_step()?;
                 self.retire(&db, &done)?;
-                batch
+                let items = batch
                     .iter()
                     .map(|entry| self.write(&db, entry))
-                    .collect::<Result<Vec<_>>>()
+                    .collect::<Result<Vec<_>>>()?;
+                write_texts(&db, &batch)?;
+                Ok(items)
             })
         };
         match written {
@@ -378,9 +380,6 @@ impl<'e, 'a> Recorder<'e, 'a> {
     }
 
     fn write_file(&self, db: &Db, file: &FileNode, text: Option<&Text>) -> Result<Vec<Promise>> {
-        if let Some(text) = text.filter(|text| text.new) {
-            db.put_pristine(&text.sha1, &text.md5, text.size)?;
-        }
         if let Some((repos_id, path)) = &file.lost_lock {
             db.execute(rows::DELETE_LOCK, params![repos_id, path.as_str()])?;
         }
@@ -568,6 +567,35 @@ impl<'e, 'a> Recorder<'e, 'a> {
             _ => false,
         })
     }
+}
+
+/// Writes the rows of the new texts of a batch. They come after the rows of the nodes, so that the
+/// trigger that counts references finds nothing to change for each of them, and in the order of
+/// their index.
+fn write_texts(db: &Db, batch: &[Entry]) -> Result<()> {
+    let mut texts: Vec<(&Text, usize)> = batch
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::File { text, .. } => text.as_ref().filter(|text| text.new),
+            _ => None,
+        })
+        .map(|text| (text, 0))
+        .collect();
+    texts.sort_unstable_by_key(|(text, _)| text.sha1.0);
+    texts.dedup_by(|(a, _), (b, _)| a.sha1 == b.sha1);
+    for entry in batch {
+        if let Entry::File {
+            text: Some(text), ..
+        } = entry
+            && let Ok(at) = texts.binary_search_by(|(known, _)| known.sha1.0.cmp(&text.sha1.0))
+        {
+            texts[at].1 += 1;
+        }
+    }
+    for (text, references) in texts {
+        db.put_pristine(&text.sha1, &text.md5, text.size, references)?;
+    }
+    Ok(())
 }
 
 /// Adds a work item for the row that was just written.

@@ -55,8 +55,8 @@ impl Worker<'_, '_> {
     /// one comes after its own.
     pub(super) fn report(&self, done: &mut Done) {
         self.inbox.send_all(&mut done.messages);
-        for sha1 in done.texts.drain(..) {
-            self.store.written(&sha1);
+        if !done.texts.is_empty() {
+            self.store.written(done.texts.drain(..));
         }
     }
 
