@@ -37,6 +37,12 @@ impl Md5 {
         0x7e,
     ]);
 
+    /// Tells whether contents with the digest `actual` are what this one, which came with them,
+    /// announces. All zeros announce nothing: some servers send that where they do not know.
+    pub fn allows(self, actual: Self) -> bool {
+        self == actual || self.0 == [0; 16]
+    }
+
     /// Digests `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(md5::Md5::digest(bytes).into())
@@ -188,6 +194,13 @@ mod tests {
     fn empty_digests_are_those_of_no_bytes() {
         assert_eq!(Md5::of(b""), Md5::EMPTY);
         assert_eq!(Sha1::of(b""), Sha1::EMPTY);
+    }
+
+    #[test]
+    fn zeros_announce_nothing() {
+        let (some, other) = (Md5::of(b"a"), Md5::of(b"b"));
+        assert!(some.allows(some) && Md5([0; 16]).allows(some));
+        assert!(!some.allows(other) && !some.allows(Md5([0; 16])));
     }
 
     #[test]

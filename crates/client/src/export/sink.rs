@@ -98,7 +98,7 @@ impl Sink {
     pub(super) fn check(&self, expected: Option<Md5>, path: &Path) -> Result<()> {
         let actual = Md5(self.hash.clone().finalize().into());
         match expected {
-            Some(expected) if expected != actual => Err(Error::new(
+            Some(expected) if !expected.allows(actual) => Err(Error::new(
                 ErrorCode::CHECKSUM_MISMATCH,
                 format!(
                     "Checksum mismatch for '{}':\n   expected:  {expected}\n     actual:  {actual}\n",

@@ -1306,7 +1306,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             return Ok(());
         };
         let recorded = lock(&self.env.db).pristine_md5(&text)?;
-        if recorded != Some(expected) {
+        if !recorded.is_some_and(|recorded| expected.allows(recorded)) {
             return Err(Error::new(
                 ErrorCode::WC_CORRUPT_TEXT_BASE,
                 format!(
