@@ -1,11 +1,10 @@
 //! Looking at folders on disk: names and kinds first, then the files that are under version control.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use crossbeam_channel::{Receiver, Sender};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use sylvan_core::{Error, NodeKind, RelPathBuf, Result};
@@ -263,32 +262,94 @@ pub(super) struct Pool {
     pristine: Arc<Path>,
     workers: usize,
     comparers: usize,
-    stop: Arc<AtomicBool>,
-    jobs: Option<Sender<Job>>,
+    queue: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
 }
 
+/// What waits for a worker. A channel would do, but its readers spin before they sleep, which is
+/// most of what a status costs where processors are few and workers many.
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<QueueState>,
+    work: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    jobs: VecDeque<Job>,
+    /// Workers that sleep and have not been called.
+    idle: usize,
+    stopped: bool,
+}
+
+#[derive(Debug)]
 struct Job {
     folder: Arc<Folder>,
     listing: Option<Listing>,
-    done: Sender<Result<Listing>>,
+    answer: Arc<Answer>,
+}
+
+/// Where a worker leaves its result.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    state: Mutex<AnswerState>,
+    there: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct AnswerState {
+    listing: Option<Result<Listing>>,
+    given: bool,
+    is_waited_for: bool,
 }
 
 /// A listing that may still be in the making.
 #[derive(Debug)]
 pub(super) enum Ticket {
     Ready(Result<Listing>),
-    Waiting(Receiver<Result<Listing>>),
+    Waiting(Arc<Answer>),
 }
 
 impl Ticket {
     pub(super) fn wait(self) -> Result<Listing> {
-        match self {
-            Self::Ready(listing) => listing,
-            Self::Waiting(done) => done
-                .recv()
-                .unwrap_or_else(|_| Err(Error::from_code(sylvan_core::ErrorCode::CANCELLED))),
+        let answer = match self {
+            Self::Ready(listing) => return listing,
+            Self::Waiting(answer) => answer,
+        };
+        let mut state = lock(&answer.state);
+        loop {
+            if let Some(listing) = state.listing.take() {
+                return listing;
+            }
+            state.is_waited_for = true;
+            state = answer
+                .there
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
+    }
+}
+
+impl Answer {
+    /// Gives the answer, unless there was one.
+    fn give(&self, listing: Result<Listing>) {
+        let mut state = lock(&self.state);
+        if std::mem::replace(&mut state.given, true) {
+            return;
+        }
+        state.listing = Some(listing);
+        if state.is_waited_for {
+            drop(state);
+            self.there.notify_one();
+        }
+    }
+}
+
+impl Drop for Job {
+    /// A job that nobody does, or whose worker failed, keeps nobody waiting.
+    fn drop(&mut self) {
+        self.answer
+            .give(Err(Error::from_code(sylvan_core::ErrorCode::CANCELLED)));
     }
 }
 
@@ -299,8 +360,7 @@ impl Pool {
             pristine: Arc::from(pristine),
             workers,
             comparers,
-            stop: Arc::default(),
-            jobs: None,
+            queue: Arc::default(),
             threads: Vec::new(),
         }
     }
@@ -320,56 +380,87 @@ impl Pool {
             let compared = folder.compare(&mut listing, &self.pristine);
             return Ticket::Ready(compared.map(|()| listing));
         }
-        let (done, result) = crossbeam_channel::bounded(1);
+        let answer = Arc::<Answer>::default();
         let job = Job {
             folder: Arc::clone(folder),
             listing,
-            done,
+            answer: Arc::clone(&answer),
         };
-        match self.jobs().send(job) {
-            Ok(()) => Ticket::Waiting(result),
-            Err(_) => Ticket::Ready(Err(Error::from_code(sylvan_core::ErrorCode::CANCELLED))),
+        if !self.queue.push(job) && self.threads.len() < self.workers.max(self.comparers) {
+            let (queue, pristine) = (Arc::clone(&self.queue), Arc::clone(&self.pristine));
+            let work = move || {
+                while let Some(job) = queue.take() {
+                    job.run(&pristine);
+                }
+            };
+            self.threads.push(std::thread::spawn(work));
         }
-    }
-
-    fn jobs(&mut self) -> &Sender<Job> {
-        let count = self.workers.max(self.comparers);
-        let (pristine, stop, threads) = (&self.pristine, &self.stop, &mut self.threads);
-        self.jobs.get_or_insert_with(|| {
-            let (jobs, todo) = crossbeam_channel::unbounded::<Job>();
-            for _ in 0..count {
-                let (todo, pristine, stop) = (todo.clone(), Arc::clone(pristine), Arc::clone(stop));
-                threads.push(std::thread::spawn(move || work(&todo, &pristine, &stop)));
-            }
-            jobs
-        })
+        Ticket::Waiting(answer)
     }
 }
 
-fn work(todo: &Receiver<Job>, pristine: &Path, stop: &AtomicBool) {
-    while let Ok(job) = todo.recv() {
-        if stop.load(Ordering::Relaxed) {
-            return;
+impl Queue {
+    /// Adds a job; tells whether a worker was called that slept.
+    fn push(&self, job: Job) -> bool {
+        let mut state = lock(&self.state);
+        state.jobs.push_back(job);
+        let calls = state.idle > 0;
+        if calls {
+            state.idle -= 1;
+            drop(state);
+            self.work.notify_one();
         }
-        let listed = match job.listing {
+        calls
+    }
+
+    /// Takes a job, or waits for one; `None` when there will be none.
+    fn take(&self) -> Option<Job> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.stopped {
+                return None;
+            }
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            state.idle += 1;
+            state = self
+                .work
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Job {
+    fn run(mut self, pristine: &Path) {
+        let listed = match self.listing.take() {
             Some(listing) => Ok(listing),
-            None => job.folder.list(),
+            None => self.folder.list(),
         };
-        let result = listed.and_then(|mut listing| {
-            job.folder.compare(&mut listing, pristine)?;
+        let listed = listed.and_then(|mut listing| {
+            self.folder.compare(&mut listing, pristine)?;
             Ok(listing)
         });
-        // Nobody waits any more if the walk has ended early.
-        let _ = job.done.send(result);
+        self.answer.give(listed);
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.jobs = None;
+        let left = {
+            let mut state = lock(&self.queue.state);
+            state.stopped = true;
+            std::mem::take(&mut state.jobs)
+        };
+        drop(left);
+        self.queue.work.notify_all();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
