@@ -85,6 +85,8 @@ enum ChunkHead {
 
 const CHUNK: &[u8] = b"( textdelta-chunk ( ";
 const CHUNK_END: &[u8] = b" ) ) ";
+/// So many digits are enough for any length.
+const MAX_DIGITS: usize = 20;
 
 impl Decoder {
     /// Makes one for a new drive. `root` is the URL of the repository's root: copy sources may be
@@ -245,7 +247,8 @@ fn string_head(bytes: &[u8]) -> StringHead {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     match bytes.get(digits) {
-        None if digits < 20 => StringHead::Partial,
+        _ if digits > MAX_DIGITS => StringHead::Other,
+        None => StringHead::Partial,
         Some(b':') if digits > 0 => {
             let text = std::str::from_utf8(&bytes[..digits]).unwrap_or_default();
             match text.parse() {

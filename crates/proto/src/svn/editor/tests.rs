@@ -320,6 +320,17 @@ fn chunks_written_unusually_are_understood() {
 }
 
 #[test]
+fn many_digits_before_a_chunk_mean_the_same_however_they_are_cut() {
+    for digits in 18..24 {
+        let zeros = "0".repeat(digits);
+        for rest in ["3:1:f 99:a", "3:1:f ( ) ) "] {
+            let bytes = format!("( textdelta-chunk ( {zeros}{rest}");
+            crate::fuzz::svn_edit(bytes.as_bytes());
+        }
+    }
+}
+
+#[test]
 fn hostile_drives_are_refused() {
     use ErrorCode as E;
     let open = "( open-root ( ( ) 1:r ) ) ";
