@@ -308,7 +308,12 @@ fn contents_are_checked() {
         commands(&sent),
         ["( get-file ( 1:f ( ) true true false ) ) "]
     );
+    // Zeros announce nothing.
     let (mut session, _) = open(&[&get(&"0".repeat(32))]);
+    let mut text = Vec::new();
+    session.read_file(path("f"), None, Some(&mut text)).unwrap();
+    assert_eq!(text.len(), 23);
+    let (mut session, _) = open(&[&get(&"1".repeat(32))]);
     let error = session
         .read_file(path("f"), None, Some(&mut Vec::new()))
         .unwrap_err();
@@ -316,7 +321,7 @@ fn contents_are_checked() {
     assert!(
         error
             .message()
-            .starts_with("Checksum mismatch for 'f':\n   expected:  000")
+            .starts_with("Checksum mismatch for 'f':\n   expected:  111")
     );
     let (mut session, _) = open(&[&get(&good).replace("3:abc", "( )")]);
     let error = session
