@@ -58,6 +58,23 @@ struct Header {
     new_data_len: usize,
 }
 
+impl Header {
+    /// Checks the limits, and returns the end of the source view.
+    fn check(&self) -> Result<u64, SvndiffError> {
+        if self.target_len > WINDOW_SIZE
+            || self.source_len > WINDOW_SIZE
+            || self.new_data_len > WINDOW_SIZE + MAX_INT
+            || self.instructions_len > MAX_INSTRUCTIONS
+        {
+            return Err(SvndiffError::WindowTooLarge);
+        }
+        self.source_offset
+            .checked_add(self.source_len as u64)
+            .filter(|end| i64::try_from(*end).is_ok())
+            .ok_or(SvndiffError::CorruptHeader)
+    }
+}
+
 impl Default for Decoder {
     fn default() -> Self {
         Self::new()
@@ -220,18 +237,7 @@ impl Decoder {
     }
 
     fn accept(&mut self, header: Header) -> Result<(), SvndiffError> {
-        if header.target_len > WINDOW_SIZE
-            || header.source_len > WINDOW_SIZE
-            || header.new_data_len > WINDOW_SIZE + MAX_INT
-            || header.instructions_len > MAX_INSTRUCTIONS
-        {
-            return Err(SvndiffError::WindowTooLarge);
-        }
-        let end = header
-            .source_offset
-            .checked_add(header.source_len as u64)
-            .filter(|end| i64::try_from(*end).is_ok())
-            .ok_or(SvndiffError::CorruptHeader)?;
+        let end = header.check()?;
         if header.source_len > 0
             && (header.source_offset < self.last_view.0 || end < self.last_view.1)
         {
@@ -372,5 +378,102 @@ fn inflate_exactly(
         Status::StreamEnd if filled => Ok(()),
         Status::StreamEnd => Err(SvndiffError::PlainSizeMismatch),
         Status::Ok | Status::BufError => Err(SvndiffError::BadCompression),
+    }
+}
+
+/// Decodes windows that are whole in memory, one at a time, from any place in a stream where one
+/// begins. For readers that can skip windows; it does not check that source views slide forwards.
+///
+/// ```
+/// use sylvan_delta::svndiff::{Version, WindowDecoder, encode_fulltext};
+///
+/// let stream = encode_fulltext(Version::V2, b"hello");
+/// let header = WindowDecoder::header(&stream[4..])?.unwrap();
+/// let body = &stream[4 + header.len..][..header.body_len];
+/// let mut decoder = WindowDecoder::new(Version::V2);
+/// assert_eq!(decoder.decode(&header, body)?.fulltext(), Some(&b"hello"[..]));
+/// # Ok::<_, sylvan_delta::svndiff::SvndiffError>(())
+/// ```
+#[derive(Debug)]
+pub struct WindowDecoder {
+    version: Version,
+    instructions: Unpacked,
+    new_data: Unpacked,
+    inflate: Option<Box<Decompress>>,
+}
+
+/// The numbers before a window.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowHeader {
+    header: Header,
+    /// The bytes that the numbers take.
+    pub len: usize,
+    /// The bytes that the window takes after them.
+    pub body_len: usize,
+}
+
+impl WindowHeader {
+    /// Returns the length of the source view.
+    pub const fn source_len(&self) -> usize {
+        self.header.source_len
+    }
+
+    /// Returns the length of what the window makes.
+    pub const fn target_len(&self) -> usize {
+        self.header.target_len
+    }
+}
+
+impl WindowDecoder {
+    /// The most bytes that a header takes.
+    pub const MAX_HEADER: usize = 5 * MAX_INT;
+
+    /// Makes one for windows of a stream of this version.
+    pub const fn new(version: Version) -> Self {
+        Self {
+            version,
+            instructions: Unpacked::new(),
+            new_data: Unpacked::new(),
+            inflate: None,
+        }
+    }
+
+    /// Reads the numbers before a window; `None` if `bytes` has only a part of them.
+    ///
+    /// # Errors
+    /// Those that name the header or a window that is too large.
+    pub fn header(bytes: &[u8]) -> Result<Option<WindowHeader>, SvndiffError> {
+        let Some((header, len)) = parse_header(bytes)? else {
+            return Ok(None);
+        };
+        header.check()?;
+        Ok(Some(WindowHeader {
+            header,
+            len,
+            body_len: header.instructions_len + header.new_data_len,
+        }))
+    }
+
+    /// Decodes the window with this header. The window may point into `body`.
+    ///
+    /// # Errors
+    /// Those that name the window.
+    pub fn decode<'a>(
+        &'a mut self,
+        header: &WindowHeader,
+        body: &'a [u8],
+    ) -> Result<Window<'a>, SvndiffError> {
+        let (instructions, new_data) = body
+            .split_at_checked(header.header.instructions_len)
+            .filter(|_| body.len() == header.body_len)
+            .ok_or(SvndiffError::UnexpectedEnd)?;
+        window(
+            self.version,
+            &header.header,
+            instructions,
+            new_data,
+            (&mut self.instructions, &mut self.new_data),
+            &mut self.inflate,
+        )
     }
 }

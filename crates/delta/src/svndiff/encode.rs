@@ -11,8 +11,10 @@ pub struct Encoder {
     packed: Vec<u8>,
 }
 
-/// Sections shorter than this are not worth compressing.
-const MIN_COMPRESS: usize = 512;
+/// Sections shorter than this are not worth compressing with zlib.
+const MIN_DEFLATE: usize = 512;
+/// LZ4 makes nothing shorter that is shorter than this.
+const MIN_LZ4: usize = 13;
 
 impl Encoder {
     /// Makes an encoder, and appends the stream's first bytes to `out`. `level` is that of zlib
@@ -63,7 +65,12 @@ impl Encoder {
             return;
         }
         varint::encode(plain.len() as u64, out);
-        if plain.len() >= MIN_COMPRESS {
+        let worth_it = if self.deflate.is_some() {
+            MIN_DEFLATE
+        } else {
+            MIN_LZ4
+        };
+        if plain.len() >= worth_it {
             let start = out.len();
             let done = match &mut self.deflate {
                 Some(deflate) => deflate_all(deflate, plain, out),

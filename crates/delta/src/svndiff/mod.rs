@@ -26,11 +26,13 @@ mod error;
 mod tests;
 mod varint;
 mod window;
+mod xdelta;
 
-pub use decode::Decoder;
+pub use decode::{Decoder, WindowDecoder, WindowHeader};
 pub use encode::{Encoder, encode_fulltext};
 pub use error::SvndiffError;
 pub use window::{Op, Ops, Window};
+pub use xdelta::{Deltifier, TextSource};
 
 /// The most bytes of source or target that a window covers.
 pub const WINDOW_SIZE: usize = 102_400;
@@ -62,7 +64,8 @@ impl Version {
         [b'S', b'V', b'N', self as u8]
     }
 
-    fn from_magic(magic: [u8; 4]) -> Option<Self> {
+    /// Returns the version of a stream with these first bytes.
+    pub fn from_magic(magic: [u8; 4]) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|version| version.magic() == magic)
