@@ -1,0 +1,34 @@
+//! FSFS, the repository file system of Subversion, formats 1 to 8.
+//!
+//! [`FileSystem`] is an open one; what is read from it is kept in a [`Cache`], which any number of
+//! them share. Readers take no lock: what is committed never changes, and a pack file has the same
+//! items as the revisions that it replaces.
+//!
+//! Each format stands with the code that reads and writes it: [`format`](mod@format) and [`conf`]
+//! for the file system, [`id`], [`node_rev`], [`dir`] and [`change`] for the records of a revision,
+//! [`rep`] for contents, [`index`] for where things are.
+
+pub mod cache;
+pub mod change;
+pub mod conf;
+pub mod dir;
+mod error;
+pub mod format;
+mod fs;
+mod guard;
+pub mod id;
+pub mod index;
+mod layout;
+pub mod lock;
+pub mod node_rev;
+pub mod rep;
+mod rev_file;
+pub mod revprops;
+mod text;
+pub mod tree;
+pub mod uuid;
+
+pub use cache::Cache;
+pub use fs::{FileSystem, Options};
+pub use guard::{FileLock, WriteLock};
+pub use tree::{Node, Root};

@@ -1,0 +1,514 @@
+//! Reads a representation's full text.
+//!
+//! A delta may be against a delta, and so on. All of them cover the text in windows of equal size,
+//! so a part of the text needs one window of each, from the representation down to the first that
+//! copies nothing from its base. Memory is a few windows, however long the text is.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use md5::Digest as _;
+use sylvan_core::{Error, Md5, Result, Revnum};
+use sylvan_delta::svndiff::{Op, Version, WINDOW_SIZE, Window, WindowDecoder, WindowHeader};
+
+use super::{DeltaBase, RepHeader};
+use crate::cache::{Key, Kind};
+use crate::error::checksum_mismatch;
+use crate::fs::FileSystem;
+use crate::node_rev::Representation;
+use crate::rev_file::{BLOCK, RevFile};
+use crate::text::corrupt;
+
+/// No chain that a program makes is so long; a loop would be.
+const MAX_CHAIN: usize = 100_000;
+/// Representations larger than this are read with a buffer of their own, not through the cache.
+const LARGE: u64 = 4 << 20;
+/// The size of that buffer.
+const AHEAD: usize = 4 * BLOCK;
+
+/// Gives the full text of a representation in pieces, and checks its length and digest at the end.
+pub struct RepReader {
+    source: Source,
+    expected: u64,
+    delivered: u64,
+    /// `None` once checked, or if there is nothing to check.
+    md5: Option<Box<md5::Md5>>,
+    expected_md5: Md5,
+    /// What was read, if it is to be kept.
+    keep: Option<(Key, Vec<u8>)>,
+    fs: Option<FileSystem>,
+    piece: Bytes,
+}
+
+enum Source {
+    Text(Bytes),
+    Plain(Plain),
+    Delta(Box<Delta>),
+}
+
+struct Plain {
+    file: Arc<RevFile>,
+    start: u64,
+    size: u64,
+    at: u64,
+}
+
+/// The levels of a chain, the representation itself first.
+struct Delta {
+    levels: Vec<Level>,
+    base: Base,
+    /// The number of the next window.
+    chunk: u64,
+    text: Vec<u8>,
+    other: Vec<u8>,
+}
+
+/// What the last delta of a chain is against.
+enum Base {
+    Nothing,
+    Plain(Plain),
+    Text(Bytes),
+}
+
+/// One delta of a chain.
+struct Level {
+    file: Arc<RevFile>,
+    /// Where the svndiff data begins in the file.
+    start: u64,
+    size: u64,
+    /// Where the next window begins, from `start`.
+    at: u64,
+    /// The number of the next window.
+    chunk: u64,
+    decoder: WindowDecoder,
+    header: Option<WindowHeader>,
+    body: Bytes,
+    /// What was read ahead of a large representation, and where it begins in the file.
+    ahead: Bytes,
+    ahead_at: u64,
+}
+
+/// The place of a representation in an open file.
+pub(crate) struct Opened {
+    pub(crate) file: Arc<RevFile>,
+    pub(crate) offset: u64,
+}
+
+impl RepReader {
+    /// Makes one of a text that is in memory.
+    pub(crate) fn of_text(text: Bytes) -> Self {
+        Self {
+            expected: text.len() as u64,
+            source: Source::Text(text),
+            delivered: 0,
+            md5: None,
+            expected_md5: Md5::EMPTY,
+            keep: None,
+            fs: None,
+            piece: Bytes::new(),
+        }
+    }
+
+    /// Makes one of a committed representation.
+    pub(crate) fn new(fs: &FileSystem, rep: &Representation) -> Result<Self> {
+        let Some(revision) = rep.revision else {
+            return Err(corrupt("Representation of a transaction in a revision"));
+        };
+        let key = fs.key(Kind::Text, revision, rep.item_index);
+        if let Some(text) = fs.cache().text(&key) {
+            return Ok(Self::of_text(text));
+        }
+        let source = Source::open(fs, rep, None).map_err(|error| damaged_rep(error, rep, fs))?;
+        let mut reader = Self::with_source(fs, rep, source);
+        let keeps = rep.expanded_size <= fs.cache().largest() as u64 / 2;
+        reader.keep = keeps.then(|| {
+            // Checked against the cache's bound.
+            (
+                key,
+                Vec::with_capacity(usize::try_from(rep.expanded_size.min(1 << 16)).unwrap_or(0)),
+            )
+        });
+        Ok(reader)
+    }
+
+    /// Makes one of a representation that stands in a file of a transaction.
+    pub(crate) fn in_file(fs: &FileSystem, rep: &Representation, opened: Opened) -> Result<Self> {
+        let source = Source::open(fs, rep, Some(opened))?;
+        Ok(Self::with_source(fs, rep, source))
+    }
+
+    fn with_source(fs: &FileSystem, rep: &Representation, source: Source) -> Self {
+        Self {
+            source,
+            expected: rep.expanded_size,
+            delivered: 0,
+            // All zero stands for a digest that is not known.
+            md5: (rep.md5.0 != [0; 16]).then(Box::default),
+            expected_md5: rep.md5,
+            keep: None,
+            fs: Some(fs.clone()),
+            piece: Bytes::new(),
+        }
+    }
+
+    /// Returns the length of the full text.
+    pub const fn len(&self) -> u64 {
+        self.expected
+    }
+
+    /// Tells whether the full text is empty.
+    pub const fn is_empty(&self) -> bool {
+        self.expected == 0
+    }
+
+    /// Returns the next piece, `None` at the end.
+    ///
+    /// # Errors
+    /// [`FS_CORRUPT`](sylvan_core::ErrorCode::FS_CORRUPT) for damage, of the digest too, and those
+    /// of the svndiff family.
+    pub fn next_piece(&mut self) -> Result<Option<Bytes>> {
+        if self.delivered == self.expected {
+            self.finish()?;
+            return Ok(None);
+        }
+        let left = self.expected - self.delivered;
+        let piece = match &mut self.source {
+            Source::Text(text) => text.split_to(text.len()),
+            Source::Plain(plain) => plain.next_piece(left)?,
+            Source::Delta(delta) => {
+                if delta.next_window()? {
+                    Bytes::copy_from_slice(&delta.text)
+                } else {
+                    Bytes::new()
+                }
+            }
+        };
+        let len = piece.len() as u64;
+        if piece.is_empty() || len > left {
+            let got = self.delivered + len;
+            return Err(corrupt(format!(
+                "Length mismatch while reading representation: expected {}, got {got}",
+                self.expected
+            )));
+        }
+        self.delivered += len;
+        if let Some(md5) = &mut self.md5 {
+            md5.update(&piece);
+        }
+        if let Some((_, kept)) = &mut self.keep {
+            kept.extend_from_slice(&piece);
+        }
+        if self.delivered == self.expected {
+            self.finish()?;
+        }
+        Ok(Some(piece))
+    }
+
+    /// Reads all that is left; for texts that are known to be small.
+    ///
+    /// # Errors
+    /// Those of [`RepReader::next_piece`].
+    pub fn read_to_end(&mut self) -> Result<Bytes> {
+        let first = self.next_piece()?.unwrap_or_default();
+        let Some(second) = self.next_piece()? else {
+            return Ok(first);
+        };
+        let mut text = Vec::from(first);
+        text.extend_from_slice(&second);
+        while let Some(piece) = self.next_piece()? {
+            text.extend_from_slice(&piece);
+        }
+        Ok(text.into())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if let Some(md5) = self.md5.take() {
+            let actual = Md5(md5.finalize().into());
+            if actual != self.expected_md5 {
+                let text = "Checksum mismatch while reading representation";
+                let error = checksum_mismatch(text, self.expected_md5, actual);
+                return Err(error.wrap_code(sylvan_core::ErrorCode::FS_CORRUPT));
+            }
+        }
+        if let (Some((key, text)), Some(fs)) = (self.keep.take(), &self.fs) {
+            let weight = text.len();
+            fs.cache().put_text(key, &Bytes::from(text), weight);
+        }
+        Ok(())
+    }
+}
+
+impl std::io::Read for RepReader {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.piece.is_empty() {
+            let next = self.next_piece().map_err(std::io::Error::other)?;
+            self.piece = next.unwrap_or_default();
+        }
+        let count = buffer.len().min(self.piece.len());
+        buffer[..count].copy_from_slice(&self.piece.split_to(count));
+        Ok(count)
+    }
+}
+
+impl std::fmt::Debug for RepReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RepReader")
+            .field("expected", &self.expected)
+            .field("delivered", &self.delivered)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Names the representation that could not be opened.
+fn damaged_rep(error: Error, rep: &Representation, fs: &FileSystem) -> Error {
+    if error.code() == sylvan_core::ErrorCode::FS_CORRUPT {
+        let text = rep.to_text(fs.format().number);
+        return error.context(format!("Corrupt representation '{text}'"));
+    }
+    error
+}
+
+impl Source {
+    fn open(fs: &FileSystem, rep: &Representation, opened: Option<Opened>) -> Result<Self> {
+        let revision = rep.revision.unwrap_or(Revnum::ZERO);
+        let mut next = DeltaBase {
+            revision,
+            item_index: rep.item_index,
+            size: rep.size,
+        };
+        let mut opened = match opened {
+            Some(opened) => opened,
+            None => fs.open_item(next.revision, next.item_index)?,
+        };
+        let mut levels = Vec::new();
+        let base = loop {
+            let (header, start) = opened.read_header(next.size)?;
+            let base = match header {
+                RepHeader::Plain => {
+                    let plain = Plain {
+                        file: opened.file,
+                        start,
+                        size: next.size,
+                        at: 0,
+                    };
+                    if levels.is_empty() {
+                        return Ok(Self::Plain(plain));
+                    }
+                    break Base::Plain(plain);
+                }
+                RepHeader::SelfDelta => None,
+                RepHeader::Delta(base) => Some(base),
+            };
+            levels.push(Level::open(opened.file, start, next.size)?);
+            let Some(base) = base else {
+                break Base::Nothing;
+            };
+            if base.revision > next.revision && !rep.is_in_txn() || levels.len() > MAX_CHAIN {
+                return Err(corrupt("Malformed representation header"));
+            }
+            let key = fs.key(Kind::Text, base.revision, base.item_index);
+            if let Some(text) = fs.cache().text(&key) {
+                break Base::Text(text);
+            }
+            opened = fs.open_item(base.revision, base.item_index)?;
+            next = base;
+        };
+        Ok(Self::Delta(Box::new(Delta {
+            levels,
+            base,
+            chunk: 0,
+            text: Vec::new(),
+            other: Vec::new(),
+        })))
+    }
+}
+
+impl Opened {
+    /// Reads the header; returns it and where the data begins, all of which is in the file.
+    pub(crate) fn read_header(&self, size: u64) -> Result<(RepHeader, u64)> {
+        let head = self.file.read_up_to(self.offset, RepHeader::MAX_LEN)?;
+        let (header, len) = RepHeader::parse(&head)?;
+        let start = self.offset + len as u64;
+        if start
+            .checked_add(size)
+            .is_none_or(|end| end > self.file.len())
+        {
+            return Err(corrupt(format!(
+                "Representation ends beyond the end of file '{}'",
+                self.file.path().display()
+            )));
+        }
+        Ok((header, start))
+    }
+}
+
+impl Plain {
+    fn next_piece(&mut self, left: u64) -> Result<Bytes> {
+        let len = left.min(self.size - self.at).min(BLOCK as u64);
+        let offset = self.start + self.at;
+        self.at += len;
+        // Not more than a block.
+        let len = usize::try_from(len).unwrap_or(BLOCK);
+        if self.size > LARGE {
+            self.file.read_once(offset, len)
+        } else {
+            self.file.read(offset, len)
+        }
+    }
+}
+
+impl Level {
+    fn open(file: Arc<RevFile>, start: u64, size: u64) -> Result<Self> {
+        let magic = file.read_up_to(start, 4)?;
+        let version = <[u8; 4]>::try_from(&magic[..])
+            .ok()
+            .filter(|_| size >= 4)
+            .and_then(Version::from_magic)
+            .ok_or_else(|| corrupt("Malformed svndiff data in representation"))?;
+        Ok(Self {
+            file,
+            start,
+            size,
+            at: 4,
+            chunk: 0,
+            decoder: WindowDecoder::new(version),
+            header: None,
+            body: Bytes::new(),
+            ahead: Bytes::new(),
+            ahead_at: 0,
+        })
+    }
+
+    /// Reads the window with a number; `false` if the data ends before it.
+    fn load(&mut self, chunk: u64) -> Result<bool> {
+        loop {
+            if self.at == self.size {
+                return Ok(false);
+            }
+            let left = self.size - self.at;
+            let len = (WindowDecoder::MAX_HEADER as u64).min(left) as usize;
+            let bytes = self.read(self.start + self.at, len)?;
+            let header = WindowDecoder::header(&bytes)?.ok_or_else(beyond_end)?;
+            let total = (header.len + header.body_len) as u64;
+            if total > left {
+                return Err(beyond_end());
+            }
+            let body = self.start + self.at + header.len as u64;
+            self.at += total;
+            self.chunk += 1;
+            if self.chunk > chunk {
+                self.body = self.read(body, header.body_len)?;
+                self.header = Some(header);
+                return Ok(true);
+            }
+        }
+    }
+
+    fn read(&mut self, offset: u64, len: usize) -> Result<Bytes> {
+        if self.size <= LARGE {
+            return self.file.read(offset, len);
+        }
+        let end = self.ahead_at + self.ahead.len() as u64;
+        if offset < self.ahead_at || offset + len as u64 > end {
+            let left = self.start + self.size - offset;
+            let count = (AHEAD.max(len) as u64).min(left);
+            self.ahead = self
+                .file
+                .read_once(offset, usize::try_from(count).unwrap_or(len))?;
+            self.ahead_at = offset;
+        }
+        // Within what was read, as was checked.
+        let at = usize::try_from(offset - self.ahead_at).unwrap_or(0);
+        Ok(self.ahead.slice(at..at + len))
+    }
+
+    /// Decodes the window that was loaded.
+    fn window(&mut self) -> Result<Window<'_>> {
+        let header = self.header.as_ref().ok_or_else(beyond_end)?;
+        Ok(self.decoder.decode(header, &self.body)?)
+    }
+}
+
+fn beyond_end() -> Error {
+    corrupt("Reading one svndiff window read beyond the end of the representation")
+}
+
+impl Delta {
+    /// Makes the next part of the text; `false` at the end.
+    fn next_window(&mut self) -> Result<bool> {
+        let mut windows: Vec<Window<'_>> = Vec::with_capacity(self.levels.len());
+        let mut needs_base = true;
+        for level in &mut self.levels {
+            if !level.load(self.chunk)? {
+                if windows.is_empty() {
+                    return Ok(false);
+                }
+                return Err(beyond_end());
+            }
+            let window = level.window()?;
+            windows.push(window);
+            needs_base = copies_from_source(&window);
+            if !needs_base {
+                break;
+            }
+        }
+        self.chunk += 1;
+        let Some(deepest) = windows.pop() else {
+            return Ok(false);
+        };
+        self.text.clear();
+        if needs_base {
+            let view = self
+                .base
+                .view(deepest.source_offset(), deepest.source_len())?;
+            deepest.apply(&view, &mut self.text);
+        } else {
+            apply_without_source(&deepest, &mut self.text);
+        }
+        while let Some(window) = windows.pop() {
+            let view = self.text.get(..window.source_len());
+            let view = view.ok_or_else(|| corrupt("svndiff window length is corrupt"))?;
+            self.other.clear();
+            window.apply(view, &mut self.other);
+            std::mem::swap(&mut self.text, &mut self.other);
+        }
+        Ok(true)
+    }
+}
+
+fn copies_from_source(window: &Window<'_>) -> bool {
+    window.fulltext().is_none() && window.ops().any(|op| matches!(op, Op::Source { .. }))
+}
+
+fn apply_without_source(window: &Window<'_>, text: &mut Vec<u8>) {
+    static ZEROS: [u8; WINDOW_SIZE] = [0; WINDOW_SIZE];
+    // No instruction reads the view; windows are not larger than this.
+    window.apply(&ZEROS[..window.source_len()], text);
+}
+
+impl Base {
+    fn view(&mut self, offset: u64, len: usize) -> Result<Bytes> {
+        let too_short = || corrupt("svndiff window length is corrupt");
+        match self {
+            Self::Nothing if len == 0 => Ok(Bytes::new()),
+            Self::Nothing => Err(too_short()),
+            Self::Text(text) => {
+                let start = usize::try_from(offset).map_err(|_| too_short())?;
+                let end = start.checked_add(len).filter(|end| *end <= text.len());
+                Ok(text.slice(start..end.ok_or_else(too_short)?))
+            }
+            Self::Plain(plain) => {
+                let end = offset
+                    .checked_add(len as u64)
+                    .filter(|end| *end <= plain.size);
+                end.ok_or_else(too_short)?;
+                let at = plain.start + offset;
+                if plain.size > LARGE {
+                    plain.file.read_once(at, len)
+                } else {
+                    plain.file.read(at, len)
+                }
+            }
+        }
+    }
+}

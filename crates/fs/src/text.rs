@@ -1,0 +1,135 @@
+//! Small pieces of the text formats: numbers in base 36, paths, words and lines.
+
+use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf, Result};
+
+/// Writes a number in base 36, lower case.
+pub(crate) fn base36(mut number: u64) -> String {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut digits = [0u8; 13];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = DIGITS[(number % 36) as usize];
+        number /= 36;
+        if number == 0 {
+            return String::from_utf8_lossy(&digits[at..]).into_owned();
+        }
+    }
+}
+
+/// Reads a number in base 36; `None` for anything else.
+pub(crate) fn parse_base36(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |number, byte| {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'z' => byte - b'a' + 10,
+            _ => return None,
+        };
+        number.checked_mul(36)?.checked_add(u64::from(digit))
+    })
+}
+
+/// Reads a decimal number without sign; `None` for anything else and beyond 63 bits.
+pub(crate) fn parse_number(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    u64::try_from(number).ok()
+}
+
+/// Reads the absolute path form (`/trunk/a`); `None` if it is not canonical.
+pub(crate) fn parse_fspath(text: &[u8]) -> Option<RelPathBuf> {
+    let path = std::str::from_utf8(text).ok()?.strip_prefix('/')?;
+    RelPathBuf::new(path).ok()
+}
+
+/// Writes the absolute path form.
+pub(crate) fn fspath(path: &RelPath) -> String {
+    format!("/{}", path.as_str())
+}
+
+/// Cuts the next line, without its newline, off `rest`; what is left if there is no newline;
+/// `None` at the end.
+pub(crate) fn take_line<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    if rest.is_empty() {
+        return None;
+    }
+    let (line, later) = match rest.iter().position(|byte| *byte == b'\n') {
+        Some(at) => (&rest[..at], &rest[at + 1..]),
+        None => (*rest, &[][..]),
+    };
+    *rest = later;
+    Some(line)
+}
+
+/// Cuts the next word, up to a blank, off `rest`; `None` at the end.
+pub(crate) fn take_word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    while let [b' ', later @ ..] = *rest {
+        *rest = later;
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    let end = rest.iter().position(|byte| *byte == b' ');
+    let (word, later) = match end {
+        Some(at) => (&rest[..at], &rest[at + 1..]),
+        None => (*rest, &[][..]),
+    };
+    *rest = later;
+    Some(word)
+}
+
+/// Makes bytes from outside fit for a message.
+pub(crate) fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned()
+}
+
+/// Makes the error for damage.
+pub(crate) fn corrupt(message: impl Into<String>) -> Error {
+    Error::new(ErrorCode::FS_CORRUPT, message)
+}
+
+/// Turns `None` into the error for damage.
+pub(crate) fn or_corrupt<T>(value: Option<T>, message: &str) -> Result<T> {
+    value.ok_or_else(|| corrupt(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn base36_round_trips(number: u64) {
+            prop_assert_eq!(parse_base36(base36(number).as_bytes()), Some(number));
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_their_range_are_refused() {
+        assert_eq!(parse_base36(b"3w5e11264sgsg"), None);
+        assert_eq!(parse_base36(b"3w5e11264sgsf"), Some(u64::MAX));
+        assert_eq!(parse_number(b"9223372036854775808"), None);
+        assert_eq!(parse_number(b"+1"), None);
+        assert_eq!(parse_number(b"9223372036854775807"), Some(i64::MAX as u64));
+    }
+
+    #[test]
+    fn words_and_lines_are_cut() {
+        let mut rest: &[u8] = b"a  b c";
+        assert_eq!(take_word(&mut rest), Some(&b"a"[..]));
+        assert_eq!(take_word(&mut rest), Some(&b"b"[..]));
+        assert_eq!(rest, b"c");
+        let mut rest: &[u8] = b"x\n\ny";
+        assert_eq!(take_line(&mut rest), Some(&b"x"[..]));
+        assert_eq!(take_line(&mut rest), Some(&b""[..]));
+        assert_eq!(take_line(&mut rest), Some(&b"y"[..]));
+        assert_eq!(take_line(&mut rest), None);
+    }
+}
