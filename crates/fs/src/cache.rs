@@ -61,7 +61,6 @@ pub(crate) enum Kind {
     PackFile,
     Block,
     Offsets,
-    Revprops,
 }
 
 #[derive(Clone)]

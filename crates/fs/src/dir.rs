@@ -49,10 +49,10 @@ impl Directory {
         if !directory.entries.is_sorted_by(|a, b| a.name < b.name) {
             directory.entries.sort_by(|a, b| a.name.cmp(&b.name));
         }
-        while incremental {
-            let Some(line) = take_line(&mut rest) else {
-                break;
-            };
+        if !incremental {
+            return Ok(directory);
+        }
+        while let Some(line) = take_line(&mut rest) {
             if let Some(name) = counted(line, b"D ", &mut rest) {
                 let name = std::str::from_utf8(name).map_err(|_| bad())?;
                 directory.remove(name);
@@ -73,6 +73,10 @@ impl Directory {
     /// Returns an entry.
     pub fn get(&self, name: &str) -> Option<&DirEntry> {
         self.position(name).ok().map(|at| &self.entries[at])
+    }
+
+    pub(crate) fn entries_mut(&mut self) -> &mut [DirEntry] {
+        &mut self.entries
     }
 
     fn position(&self, name: &str) -> Result<usize, usize> {
@@ -117,11 +121,6 @@ pub(crate) fn write_entry(entry: &DirEntry, out: &mut Vec<u8>) {
     out.extend_from_slice(
         format!("K {}\n{name}\nV {}\n{value}\n", name.len(), value.len()).as_bytes(),
     );
-}
-
-/// Appends that an entry is gone.
-pub(crate) fn write_deletion(name: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(format!("D {}\n{name}\n", name.len()).as_bytes());
 }
 
 /// Reads the text whose length the line tells, and the newline after it.
@@ -186,8 +185,7 @@ mod tests {
         let text = format!("{LISTING}D 1\na\nK 1\nz\nV 17\nfile _1.0.t1-1a\nx\n");
         assert!(parse(&text, true).is_err());
         let mut changes = LISTING.as_bytes().to_vec();
-        write_deletion("a", &mut changes);
-        write_deletion("none", &mut changes);
+        changes.extend_from_slice(b"D 1\na\nD 4\nnone\n");
         let entry = DirEntry {
             name: "0".into(),
             kind: NodeKind::File,

@@ -1,8 +1,8 @@
 //! An open file system.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sylvan_core::{Error, ErrorCode, Props, Result, Revnum, hash_dump};
 use sylvan_io::file;
@@ -17,6 +17,7 @@ use crate::id::{NodeRevId, Place};
 use crate::layout::{self, Layout};
 use crate::node_rev::{NodeRev, Representation};
 use crate::rep::RepReader;
+use crate::rep_cache::RepCache;
 use crate::rev_file::{RevFile, Trailer};
 use crate::text::{corrupt, parse_base36, shown};
 
@@ -56,6 +57,7 @@ struct Inner {
     youngest: AtomicI64,
     /// The first revision that is not packed, when that was read last.
     min_unpacked: AtomicI64,
+    rep_cache: Mutex<Option<RepCache>>,
 }
 
 /// The content of `current`.
@@ -107,6 +109,7 @@ impl FileSystem {
             owner,
             youngest: AtomicI64::new(0),
             min_unpacked: AtomicI64::new(0),
+            rep_cache: Mutex::new(None),
         }));
         if format.number.has_packing() {
             fs.refresh_min_unpacked()?;
@@ -163,6 +166,24 @@ impl FileSystem {
         let current = self.read_current()?;
         self.note_youngest(current.youngest);
         Ok(current.youngest)
+    }
+
+    /// Returns the youngest revision that was seen.
+    pub(crate) fn known_youngest(&self) -> Revnum {
+        Revnum::new(self.0.youngest.load(Ordering::Relaxed)).unwrap_or_default()
+    }
+
+    pub(crate) fn rep_cache_slot(&self) -> MutexGuard<'_, Option<RepCache>> {
+        self.0
+            .rep_cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a node-revision in the cache.
+    pub(crate) fn keep_node(&self, revision: Revnum, item: u64, node: &Arc<NodeRev>) {
+        self.cache()
+            .put_node_rev(self.key(Kind::NodeRev, revision, item), node, NODE_WEIGHT);
     }
 
     pub(crate) fn note_youngest(&self, revision: Revnum) {

@@ -11,10 +11,13 @@
 pub mod cache;
 pub mod change;
 pub mod conf;
+mod create;
 pub mod dir;
 mod error;
 pub mod format;
 mod fs;
+#[doc(hidden)]
+pub mod fuzz;
 mod guard;
 pub mod id;
 pub mod index;
@@ -22,13 +25,18 @@ mod layout;
 pub mod lock;
 pub mod node_rev;
 pub mod rep;
+mod rep_cache;
 mod rev_file;
 pub mod revprops;
 mod text;
 pub mod tree;
+pub mod txn;
 pub mod uuid;
+mod verify;
 
 pub use cache::Cache;
+pub use create::CreateOptions;
 pub use fs::{FileSystem, Options};
 pub use guard::{FileLock, WriteLock};
 pub use tree::{Node, Root};
+pub use txn::Txn;

@@ -152,11 +152,6 @@ impl L2pHeader {
         let last = self.pages[pages.end - 1].entries;
         Ok((pages.len() as u64 - 1) * self.page_size + last)
     }
-
-    /// Returns how many bytes this takes in memory, nearly.
-    pub(crate) fn weight(&self) -> usize {
-        self.pages.len() * 24 + self.first_pages.len() * 8 + 64
-    }
 }
 
 /// The offsets of a page; `None` for numbers that are not used.

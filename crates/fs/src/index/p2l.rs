@@ -42,7 +42,7 @@ impl ItemKind {
         self as u64
     }
 
-    fn from_number(number: u64) -> Option<Self> {
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.number() == number)
     }
 
@@ -195,10 +195,6 @@ impl P2lHeader {
     /// The end of the last page.
     fn limit(&self) -> u64 {
         self.page_size.saturating_mul(self.page_count() as u64)
-    }
-
-    pub(crate) fn weight(&self) -> usize {
-        self.offsets.len() * 8 + 64
     }
 }
 

@@ -28,7 +28,7 @@ use crate::text::{corrupt, parse_number, shown};
 pub(crate) const BLOCK: usize = 64 << 10;
 
 /// An open revision or pack file.
-pub struct RevFile {
+pub(crate) struct RevFile {
     path: PathBuf,
     /// The first revision that is in it.
     pub(crate) start: Revnum,
@@ -109,9 +109,8 @@ impl RevFile {
         Ok((Data::File(file), len))
     }
 
-    /// Makes one of bytes, for tests.
-    #[doc(hidden)]
-    pub fn of_bytes(bytes: Vec<u8>, start: Revnum, cache: &Cache) -> Self {
+    /// Makes one of bytes.
+    pub(crate) fn of_bytes(bytes: Vec<u8>, start: Revnum, cache: &Cache) -> Self {
         Self {
             path: PathBuf::from("(memory)"),
             start,
@@ -279,7 +278,7 @@ impl RevFile {
         offsets.get(entry, item, revision)
     }
 
-    /// Returns how many item numbers a revision has.
+    /// Returns how many item numbers a revision has, with logical addressing.
     pub(crate) fn item_count(&self, revision: Revnum, shard_size: u64) -> Result<u64> {
         self.index(shard_size)?.l2p.item_count(revision)
     }
@@ -302,14 +301,24 @@ impl RevFile {
     /// Checks the digests of both indexes.
     pub(crate) fn verify_index_digests(&self) -> Result<()> {
         let footer = self.read_footer()?;
-        for (from, to, md5) in [
-            (footer.l2p_offset, footer.p2l_offset, footer.l2p_md5),
-            (footer.p2l_offset, footer.footer_offset, footer.p2l_md5),
+        for (name, from, to, md5) in [
+            (
+                "L2P index",
+                footer.l2p_offset,
+                footer.p2l_offset,
+                footer.l2p_md5,
+            ),
+            (
+                "P2L index",
+                footer.p2l_offset,
+                footer.footer_offset,
+                footer.p2l_md5,
+            ),
         ] {
             let len = usize::try_from(to - from).map_err(|_| self.ends_early())?;
-            let found = Md5::of(&self.read(from, len)?);
+            let found = Md5::of(&self.read_once(from, len)?);
             if found != md5 {
-                let text = format!("Checksum mismatch while reading '{}'", self.path.display());
+                let text = format!("{name} checksum mismatch in file {}", self.path.display());
                 return Err(crate::error::checksum_mismatch(&text, md5, found));
             }
         }

@@ -10,15 +10,14 @@
 //! ```
 
 mod pack;
-
-use std::path::Path;
+mod write;
 
 use sylvan_core::{Error, ErrorCode, Props, Result, Revnum, hash_dump};
 use sylvan_io::file;
 
 use crate::fs::{FileSystem, read_replaced};
 use crate::layout;
-use crate::text::{corrupt, shown};
+use crate::text::corrupt;
 
 pub use pack::RevpropPack;
 
@@ -178,15 +177,6 @@ fn damaged_pack(revision: Revnum) -> Error {
 
 pub(crate) fn is_missing(error: &Error) -> bool {
     error.code().number() == rustix::io::Errno::NOENT.raw_os_error()
-}
-
-/// Reads the first line of a file as a number.
-pub(crate) fn read_number(path: &Path) -> Result<i64> {
-    let text = file::read(path)?;
-    let line = text.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
-    crate::text::parse_number(line)
-        .and_then(|number| i64::try_from(number).ok())
-        .ok_or_else(|| corrupt(format!("Number '{}' invalid or too large", shown(line))))
 }
 
 #[cfg(test)]

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// A small random number generator, so that a history is the same each time.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 33) as usize % limit
     }
 
-    pub fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
@@ -32,7 +32,7 @@ type Tree = BTreeMap<String, Option<Vec<u8>>>;
 /// Writes a dump stream of `revisions` revisions: trees with additions, changes, deletions,
 /// replacements, copies from older revisions, properties (with `svn:mergeinfo`), large and empty
 /// files.
-pub fn dump(seed: u64, revisions: usize) -> Vec<u8> {
+pub(crate) fn dump(seed: u64, revisions: usize) -> Vec<u8> {
     let mut writer = Writer {
         random: Random::new(seed),
         out: b"SVN-fs-dump-format-version: 2\n\n".to_vec(),
@@ -132,7 +132,7 @@ impl Writer {
         };
         match self.random.below(12) {
             0 => text.clear(),
-            1 => text.extend((0..250_000u64).map(|at| (at * at >> 7) as u8)),
+            1 => text.extend((0..250_000u64).map(|at| ((at * at) >> 7) as u8)),
             _ => {
                 for _ in 0..self.random.below(30) {
                     let at = self.random.below(text.len() + 1);
@@ -147,11 +147,11 @@ impl Writer {
 
     fn props(&mut self) -> String {
         let number = self.random.below(50).to_string();
-        let merged = format!("/branches/b:{}", 1 + self.random.below(9));
+        let merged = "/branches/b:1";
         let long = "value ".repeat(self.random.below(60));
         match self.random.below(5) {
             0 => props_text(&[]),
-            1 => props_text(&[("svn:mergeinfo", &merged), ("a", &number)]),
+            1 => props_text(&[("svn:mergeinfo", merged), ("a", &number)]),
             2 => props_text(&[("long", &long), ("number", &number)]),
             _ => props_text(&[("color", "red"), ("number", &number)]),
         }

@@ -6,30 +6,30 @@ use sylvan_core::Props;
 
 /// A file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub is_dir: bool,
-    pub props: Props,
-    pub text: Vec<u8>,
+pub(crate) struct Entry {
+    pub(crate) is_dir: bool,
+    pub(crate) props: Props,
+    pub(crate) text: Vec<u8>,
 }
 
 /// A change of a revision, as the stream tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    pub action: String,
-    pub path: String,
-    pub copyfrom: Option<(i64, String)>,
+pub(crate) struct Change {
+    pub(crate) action: String,
+    pub(crate) path: String,
+    pub(crate) copyfrom: Option<(i64, String)>,
 }
 
 /// A revision: its properties, its changes, and the tree after it.
 #[derive(Clone, Debug)]
-pub struct Revision {
-    pub props: Props,
-    pub changes: Vec<Change>,
-    pub tree: BTreeMap<String, Entry>,
+pub(crate) struct Revision {
+    pub(crate) props: Props,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) tree: BTreeMap<String, Entry>,
 }
 
 /// Reads a whole stream of full texts.
-pub fn parse(dump: &[u8]) -> Vec<Revision> {
+pub(crate) fn parse(dump: &[u8]) -> Vec<Revision> {
     let mut revisions: Vec<Revision> = Vec::new();
     let mut rest = dump;
     while let Some(record) = take_record(&mut rest) {
@@ -50,10 +50,11 @@ pub fn parse(dump: &[u8]) -> Vec<Revision> {
     revisions
 }
 
-struct Record {
-    head: BTreeMap<String, String>,
-    props: Option<Props>,
-    text: Option<Vec<u8>>,
+/// A record of the stream.
+pub(crate) struct Record {
+    pub(crate) head: BTreeMap<String, String>,
+    pub(crate) props: Option<Props>,
+    pub(crate) text: Option<Vec<u8>>,
 }
 
 fn apply(revisions: &mut [Revision], path: &str, record: Record) {
@@ -103,7 +104,8 @@ fn apply(revisions: &mut [Revision], path: &str, record: Record) {
     }
 }
 
-fn take_record(rest: &mut &[u8]) -> Option<Record> {
+/// Reads the next record.
+pub(crate) fn take_record(rest: &mut &[u8]) -> Option<Record> {
     while let [b'\n', later @ ..] = *rest {
         *rest = later;
     }

@@ -12,7 +12,7 @@ use crate::history;
 use crate::model::{self, Entry};
 
 /// How a repository is made before the history is loaded.
-pub const VARIANTS: &[(&str, &str)] = &[
+pub(crate) const VARIANTS: &[(&str, &str)] = &[
     ("1.1", ""),
     ("1.4", ""),
     ("1.5", ""),
@@ -44,7 +44,7 @@ pub const VARIANTS: &[(&str, &str)] = &[
 ];
 
 /// Makes the repository `repo` of a variant and loads a history.
-pub fn create(sandbox: &Sandbox, (version, change): (&str, &str), dump: &[u8]) {
+pub(crate) fn create(sandbox: &Sandbox, (version, change): (&str, &str), dump: &[u8]) {
     std::fs::write(sandbox.join("dump"), dump).unwrap();
     sandbox.sh(&format!(
         "rm -rf repo; svnadmin create --compatible-version {version} repo; {change}\n\
@@ -62,7 +62,7 @@ fn rev(number: usize) -> Revnum {
 }
 
 /// Reads a whole tree.
-pub fn walk(node: &Node, tree: &mut BTreeMap<String, Entry>) {
+pub(crate) fn walk(node: &Node, tree: &mut BTreeMap<String, Entry>) {
     let is_dir = node.kind() == NodeKind::Dir;
     let mut text = Vec::new();
     if is_dir {
@@ -101,7 +101,7 @@ pub fn walk(node: &Node, tree: &mut BTreeMap<String, Entry>) {
 }
 
 /// Compares all that a file system says with what a dump stream says.
-pub fn compare(db: &Path, revisions: &[model::Revision]) {
+pub(crate) fn compare(db: &Path, revisions: &[model::Revision]) {
     let fs = FileSystem::open(db).unwrap();
     assert_eq!(fs.youngest().unwrap(), rev(revisions.len() - 1));
     for (number, expected) in revisions.iter().enumerate() {

@@ -28,7 +28,7 @@ pub use dir::Dir;
 pub use meta::{FileKind, Meta};
 pub use new::{Creation, NewFile};
 pub use paths::{
-    copy, create_final, create_new, exists, lstat, lstat_if_exists, make_dir, make_dir_all,
+    append, copy, create_final, create_new, exists, lstat, lstat_if_exists, make_dir, make_dir_all,
     make_dir_with_mode, make_symlink, open, read, read_dir, read_if_exists, read_link, remove,
     remove_dir, remove_if_exists, remove_tree, rename, set_executable, set_mode, set_mtime,
     set_read_only, stat, sync_dir, write_atomic,

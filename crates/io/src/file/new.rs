@@ -2,7 +2,9 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, fdatasync, fstat, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, SeekFrom, fdatasync, fstat, ftruncate, openat, seek, unlinkat,
+};
 use rustix::io::{Errno, retry_on_intr, write};
 use sylvan_core::{Result, Timestamp};
 
@@ -88,6 +90,33 @@ impl NewFile {
             Ok(())
         })
         .map_err(|error| failed(error, "write to file", &self.path))
+    }
+
+    /// Cuts the file off, or makes it longer; what is written next follows.
+    ///
+    /// # Errors
+    /// `Can't truncate file`.
+    pub fn truncate(&mut self, len: u64) -> Result<()> {
+        durable(|| {
+            ftruncate(&self.fd, len)?;
+            seek(&self.fd, SeekFrom::Start(len)).map(drop)
+        })
+        .map_err(|error| failed(error, "truncate file", &self.path))
+    }
+
+    /// Opens a file that is there, to write at its end.
+    pub(super) fn append(path: &Path) -> Result<Self> {
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        let opened = durable(|| {
+            let fd = openat(rustix::fs::CWD, path, flags, Mode::empty())?;
+            seek(&fd, SeekFrom::End(0))?;
+            Ok(fd)
+        });
+        let path = path.to_owned();
+        match opened {
+            Ok(fd) => Ok(Self { fd, path }),
+            Err(error) => Err(failed(error, "open file", &path)),
+        }
     }
 
     /// Brings the content to the disk, or to the server, which can tell of a full disk only now.

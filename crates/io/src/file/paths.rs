@@ -142,6 +142,14 @@ pub fn create_final(path: &Path, mode: u32) -> Result<NewFile> {
     NewFile::create(CWD, path, path.to_owned(), mode, Creation::Fresh)
 }
 
+/// Opens a file that is there, to write at its end.
+///
+/// # Errors
+/// `Can't open file`.
+pub fn append(path: &Path) -> Result<NewFile> {
+    NewFile::append(path)
+}
+
 /// Writes a file through a temporary one beside it, atomically; replaces a file that is there.
 ///
 /// # Errors

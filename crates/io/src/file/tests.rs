@@ -293,3 +293,18 @@ fn trees_and_times() {
     assert!(exists(&dir.path().join("stays")).unwrap());
     assert!(!exists(&tree).unwrap());
 }
+
+#[test]
+fn files_are_cut_and_continued() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    let mut file = create_new(&path, MODE_FILE).unwrap();
+    file.write_all(b"abcdef").unwrap();
+    file.truncate(3).unwrap();
+    file.write_all(b"x").unwrap();
+    drop(file);
+    append(&path).unwrap().write_all(b"y").unwrap();
+    assert_eq!(read(&path).unwrap(), b"abcxy");
+    let error = append(&dir.path().join("none")).unwrap_err();
+    assert!(error.message().starts_with("Can't open file"));
+}

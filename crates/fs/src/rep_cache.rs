@@ -1,0 +1,185 @@
+//! `rep-cache.db`: where a text with a given SHA-1 digest is stored already.
+//!
+//! It is only a help: it is asked while writing, may be missing, and what it says is checked.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension as _};
+use sylvan_core::{Error, ErrorCode, Md5, Result, Revnum, Sha1};
+use sylvan_io::file;
+
+use crate::fs::FileSystem;
+use crate::layout;
+use crate::node_rev::Representation;
+use crate::text::corrupt;
+
+const TABLE: &str = "CREATE TABLE rep_cache (\n  hash TEXT NOT NULL PRIMARY KEY,\n  \
+    revision INTEGER NOT NULL,\n  offset INTEGER NOT NULL,\n  size INTEGER NOT NULL,\n  \
+    expanded_size INTEGER NOT NULL\n  )";
+const GET: &str = "SELECT revision, offset, size, expanded_size FROM rep_cache WHERE hash = ?1";
+const SET: &str = "INSERT OR IGNORE INTO rep_cache (hash, revision, offset, size, expanded_size) \
+    VALUES (?1, ?2, ?3, ?4, ?5)";
+const IN_RANGE: &str = "SELECT hash, revision, offset, size, expanded_size FROM rep_cache \
+    WHERE revision >= ?1 AND revision <= ?2";
+
+/// How long another writer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An open `rep-cache.db`.
+#[derive(Debug)]
+pub(crate) struct RepCache(Connection);
+
+impl RepCache {
+    /// Opens the database; makes it if it is not there.
+    pub(crate) fn open(db: &Path, second_schema: bool) -> Result<Self> {
+        let path = db.join(layout::REP_CACHE);
+        if !file::exists(&path)? {
+            let mode = file::stat(&db.join(layout::CURRENT))?.mode;
+            match file::create_new(&path, mode) {
+                Ok(_) => file::set_mode(&path, mode)?,
+                Err(error) if error.code().number() == rustix::io::Errno::EXIST.raw_os_error() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let connection = Connection::open(&path).map_err(sqlite)?;
+        connection.busy_timeout(PATIENCE).map_err(sqlite)?;
+        connection
+            .execute_batch("PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;")
+            .map_err(sqlite)?;
+        let version: i64 = connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .map_err(sqlite)?;
+        if version <= 0 {
+            let (suffix, version) = if second_schema {
+                (" WITHOUT ROWID", 2)
+            } else {
+                ("", 1)
+            };
+            let schema = format!(
+                "BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS{}{suffix}; \
+                 PRAGMA user_version = {version}; COMMIT;",
+                TABLE.trim_start_matches("CREATE TABLE")
+            );
+            connection.execute_batch(&schema).map_err(sqlite)?;
+        }
+        Ok(Self(connection))
+    }
+
+    /// Looks a digest up.
+    pub(crate) fn get(&self, sha1: Sha1) -> Result<Option<Representation>> {
+        let mut statement = self.0.prepare_cached(GET).map_err(sqlite)?;
+        let row = statement
+            .query_row([sha1.to_string()], |row| {
+                Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+            })
+            .optional()
+            .map_err(sqlite)?;
+        row.map(|numbers| representation(sha1, numbers)).transpose()
+    }
+
+    /// Adds representations.
+    pub(crate) fn add(&mut self, reps: &[Representation]) -> Result<()> {
+        if reps.is_empty() {
+            return Ok(());
+        }
+        let transaction = self.0.transaction().map_err(sqlite)?;
+        {
+            let mut statement = transaction.prepare_cached(SET).map_err(sqlite)?;
+            for rep in reps {
+                let (Some(sha1), Some(revision)) = (rep.sha1, rep.revision) else {
+                    continue;
+                };
+                let numbers = [rep.item_index, rep.size, rep.expanded_size];
+                let [item, size, expanded] = numbers.map(|number| number.cast_signed());
+                statement
+                    .execute((sha1.to_string(), revision.number(), item, size, expanded))
+                    .map_err(sqlite)?;
+            }
+        }
+        transaction.commit().map_err(sqlite)
+    }
+
+    /// Returns what is in revisions from `start` to `end`.
+    pub(crate) fn in_range(&self, start: Revnum, end: Revnum) -> Result<Vec<Representation>> {
+        let mut statement = self.0.prepare_cached(IN_RANGE).map_err(sqlite)?;
+        let rows = statement
+            .query_map([start.number(), end.number()], |row| {
+                let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+                Ok((row.get::<_, String>(0)?, numbers))
+            })
+            .map_err(sqlite)?;
+        let mut reps = Vec::new();
+        for row in rows {
+            let (hash, numbers) = row.map_err(sqlite)?;
+            reps.push(representation(Sha1::parse_hex(&hash)?, numbers)?);
+        }
+        Ok(reps)
+    }
+}
+
+/// Makes a representation of revision, offset, size and size of the full text.
+fn representation(sha1: Sha1, numbers: [i64; 4]) -> Result<Representation> {
+    let [revision, offset, size, expanded] = numbers.map(|number| u64::try_from(number).ok());
+    let rep = (|| {
+        Some(Representation {
+            revision: Revnum::new(i64::try_from(revision?).ok()?),
+            item_index: offset?,
+            size: size?,
+            expanded_size: expanded?,
+            md5: Md5([0; 16]),
+            sha1: Some(sha1),
+            uniquifier: None,
+        })
+    })();
+    let damaged = || corrupt(format!("Checksum '{sha1}' in rep-cache is damaged"));
+    let mut rep = rep.ok_or_else(damaged)?;
+    rep.fix_expanded_size();
+    Ok(rep)
+}
+
+fn sqlite(error: rusqlite::Error) -> Error {
+    let code = match &error {
+        rusqlite::Error::SqliteFailure(failure, _)
+            if matches!(
+                failure.code,
+                rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked
+            ) =>
+        {
+            ErrorCode::SQLITE_BUSY
+        }
+        _ => ErrorCode::SQLITE_ERROR,
+    };
+    Error::new(code, format!("sqlite: {error}"))
+}
+
+impl FileSystem {
+    /// Runs something with the database, which is opened at first use.
+    pub(crate) fn with_rep_cache<T>(
+        &self,
+        work: impl FnOnce(&mut RepCache) -> Result<T>,
+    ) -> Result<T> {
+        let mut slot = self.rep_cache_slot();
+        if slot.is_none() {
+            let second = self.format().number.has_rep_cache_v2();
+            *slot = Some(RepCache::open(self.path(), second)?);
+        }
+        let cache = slot
+            .as_mut()
+            .ok_or_else(|| Error::from_code(ErrorCode::SQLITE_ERROR))?;
+        work(cache)
+    }
+
+    /// As [`FileSystem::with_rep_cache`], if texts are shared and there is something to do.
+    pub(crate) fn with_rep_cache_if(
+        &self,
+        needed: bool,
+        work: impl FnOnce(&mut RepCache) -> Result<()>,
+    ) -> Result<()> {
+        if needed && self.conf().rep_sharing {
+            self.with_rep_cache(work)
+        } else {
+            Ok(())
+        }
+    }
+}
