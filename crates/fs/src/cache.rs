@@ -28,7 +28,7 @@ struct Inner {
     next_owner: AtomicU64,
 }
 
-const SHARDS: usize = 16;
+const SHARDS: usize = 4;
 
 /// Two generations: what is used moves to the young one, and when that is full, the old one goes.
 #[derive(Default)]
@@ -36,6 +36,9 @@ struct Shard {
     young: HashMap<Key, (Value, usize)>,
     old: HashMap<Key, (Value, usize)>,
     weight: usize,
+    /// The folder used last of those that are too large for the rest: it is in memory anyway, and
+    /// would else be parsed again for each of its entries.
+    large: Option<(Key, Value)>,
 }
 
 /// What a value is of.
@@ -111,12 +114,17 @@ impl Cache {
 
     /// Returns the largest weight of a value that is worth keeping.
     pub(crate) fn largest(&self) -> usize {
-        self.0.budget / 4
+        self.0.budget / 2
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<Value> {
         let mut shard = lock(self.shard(key));
         if let Some((value, _)) = shard.young.get(key) {
+            return Some(value.clone());
+        }
+        if let Some((large, value)) = &shard.large
+            && large == key
+        {
             return Some(value.clone());
         }
         let (value, weight) = shard.old.remove(key)?;
@@ -128,8 +136,11 @@ impl Cache {
     pub(crate) fn put(&self, key: Key, value: Value, weight: usize) {
         // What the tables take for each entry.
         let weight = weight + 96;
+        let mut shard = lock(self.shard(&key));
         if weight <= self.largest() {
-            lock(self.shard(&key)).put(key, value, weight, self.0.budget);
+            shard.put(key, value, weight, self.0.budget);
+        } else if key.kind == Kind::Directory {
+            shard.large = Some((key, value));
         }
     }
 
@@ -233,6 +244,12 @@ mod tests {
         let large = Bytes::from(vec![0; 1 << 20]);
         cache.put_text(key(5), &large, large.len());
         assert!(cache.text(&key(5)).is_none());
+        let folder = Key {
+            kind: Kind::Directory,
+            ..key(6)
+        };
+        cache.put_directory(folder, &Arc::default(), 1 << 20);
+        assert!(cache.directory(&folder).is_some());
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub fn changes(data: &[u8]) {
 /// Parses both indexes and looks up what they say.
 pub fn indexes(data: &[u8]) {
     for shard_size in [1, 4] {
-        let Ok(header) = L2pHeader::parse(data, Revnum::ZERO, shard_size) else {
+        let Ok(header) = L2pHeader::parse(data, data.len() as u64, Revnum::ZERO, shard_size) else {
             continue;
         };
         let count = header.item_count(Revnum::ZERO).unwrap_or(0);
@@ -109,14 +109,18 @@ pub fn indexes(data: &[u8]) {
     }
     // The size of the file is the second number.
     for size in [1, 100, 5000] {
-        if let Ok(header) = P2lHeader::parse(data, Revnum::ZERO, size) {
+        if let Ok(header) = P2lHeader::parse(data, data.len() as u64, Revnum::ZERO, size) {
             for page in 0..header.page_count().min(100) {
-                for items in [
-                    header.parse_page(data, page),
-                    header.parse_described(data, page),
-                ] {
+                let range = header.description(page);
+                let (start, end) = (range.start as usize, range.end as usize);
+                let (Some(page_bytes), Some(next)) = (data.get(start..end), data.get(end..)) else {
+                    continue;
+                };
+                let all = header.parse_page(page_bytes, next, page);
+                for items in [all, header.parse_described(page_bytes)] {
                     let items = items.unwrap_or_default();
-                    assert!(items.is_sorted_by_key(|item| item.offset));
+                    let described = &items[..items.len().saturating_sub(1)];
+                    assert!(described.is_sorted_by_key(|item| item.offset));
                     let _ = items.last().map(Item::end);
                 }
             }
@@ -133,7 +137,9 @@ pub fn rev_file(data: &[u8]) {
             let _ = crate::fs::read_node_rev(&file, offset);
         }
     }
-    let _ = file.p2l();
+    if let Ok(p2l) = file.p2l() {
+        let _ = file.page_items(&p2l, 0);
+    }
     let _ = file.verify_index_digests();
     if let Ok(trailer) = file.read_trailer(Revnum::ZERO, 0, file.len()) {
         assert!(trailer.root < file.len());

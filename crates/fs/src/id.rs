@@ -242,10 +242,7 @@ mod tests {
             "z.5.r999/12345678901",
             "1-5.0-5.t0-0",
         ] {
-            assert_eq!(
-                NodeRevId::parse(text.as_bytes()).unwrap().to_string(),
-                text.replace("0-5", "0-5")
-            );
+            assert_eq!(NodeRevId::parse(text.as_bytes()).unwrap().to_string(), text);
         }
     }
 

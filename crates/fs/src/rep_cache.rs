@@ -100,8 +100,13 @@ impl RepCache {
         transaction.commit().map_err(sqlite)
     }
 
-    /// Returns what is in revisions from `start` to `end`.
-    pub(crate) fn in_range(&self, start: Revnum, end: Revnum) -> Result<Vec<Representation>> {
+    /// Gives each representation in revisions from `start` to `end` to `sink`.
+    pub(crate) fn each_in_range(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        mut sink: impl FnMut(&Representation) -> Result<()>,
+    ) -> Result<()> {
         let mut statement = self.0.prepare_cached(IN_RANGE).map_err(sqlite)?;
         let rows = statement
             .query_map([start.number(), end.number()], |row| {
@@ -109,12 +114,11 @@ impl RepCache {
                 Ok((row.get::<_, String>(0)?, numbers))
             })
             .map_err(sqlite)?;
-        let mut reps = Vec::new();
         for row in rows {
             let (hash, numbers) = row.map_err(sqlite)?;
-            reps.push(representation(Sha1::parse_hex(&hash)?, numbers)?);
+            sink(&representation(Sha1::parse_hex(&hash)?, numbers)?)?;
         }
-        Ok(reps)
+        Ok(())
     }
 }
 

@@ -27,10 +27,10 @@ pub(crate) struct Page {
 }
 
 impl L2pHeader {
-    /// Parses the tables at the beginning of `index`, which has all of it. `shard_size` is what a
-    /// pack file covers.
-    pub(crate) fn parse(index: &[u8], first: Revnum, shard_size: u64) -> Result<Self> {
-        let mut numbers = Numbers::after_prefix(index, PREFIX)?;
+    /// Parses the tables at the beginning of an index of `len` bytes; `head` has them all.
+    /// `shard_size` is what a pack file covers.
+    pub(crate) fn parse(head: &[u8], len: u64, first: Revnum, shard_size: u64) -> Result<Self> {
+        let mut numbers = Numbers::after_prefix(head, PREFIX)?;
         if i64::try_from(numbers.next()?) != Ok(first.number()) {
             return Err(damaged(
                 "Index rev / pack file revision numbers do not match",
@@ -51,7 +51,7 @@ impl L2pHeader {
         // Each page takes two bytes of the table at least.
         let page_count = usize::try_from(page_count)
             .ok()
-            .filter(|count| *count <= index.len() / 2)
+            .filter(|count| *count as u64 <= len / 2)
             .ok_or_else(|| damaged("L2P index page count implausibly large"))?;
         let mut first_pages = vec![0];
         let mut page = 0usize;
@@ -72,7 +72,7 @@ impl L2pHeader {
                 "Revisions do not cover the full L2P index page table",
             ));
         }
-        let pages = Self::parse_pages(&mut numbers, page_count, page_size, index.len() as u64)?;
+        let pages = Self::parse_pages(&mut numbers, page_count, page_size, len)?;
         Ok(Self {
             first_revision: first,
             page_size,
@@ -87,7 +87,7 @@ impl L2pHeader {
         page_size: u64,
         index_len: u64,
     ) -> Result<Vec<Page>> {
-        let mut pages = Vec::with_capacity(count);
+        let mut pages = Vec::new();
         for _ in 0..count {
             let len = numbers.next()?;
             if len == 0 {
@@ -285,7 +285,7 @@ mod tests {
                 }
             }
             let index = builder.finish(rev(7), 4);
-            let header = L2pHeader::parse(&index, rev(7), revisions.len() as u64).unwrap();
+            let header = L2pHeader::parse(&index, index.len() as u64, rev(7), revisions.len() as u64).unwrap();
             for (at, items) in revisions.iter().enumerate() {
                 let revision = rev(7 + at as i64);
                 for (item, offset) in items.iter().enumerate().skip(1) {
@@ -307,7 +307,7 @@ mod tests {
         let mut builder = L2pBuilder::default();
         builder.add(3, 17).unwrap();
         let index = builder.finish(rev(7), 8);
-        let header = L2pHeader::parse(&index, rev(7), 1000).unwrap();
+        let header = L2pHeader::parse(&index, index.len() as u64, rev(7), 1000).unwrap();
         let error = header.find(rev(8), 0).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -325,7 +325,7 @@ mod tests {
             error.to_string(),
             "E160056: Item index 4 too large in revision 7"
         );
-        let error = L2pHeader::parse(&index, rev(6), 1000).unwrap_err();
+        let error = L2pHeader::parse(&index, index.len() as u64, rev(6), 1000).unwrap_err();
         assert_eq!(error.code(), ErrorCode::FS_INDEX_CORRUPTION);
     }
 }

@@ -1,5 +1,7 @@
 //! The phys-to-log index.
 
+use std::ops::Range;
+
 use sylvan_core::{Result, Revnum};
 
 use super::numbers::{self, Numbers};
@@ -90,10 +92,10 @@ pub(crate) struct P2lHeader {
 }
 
 impl P2lHeader {
-    /// Parses the tables at the beginning of `index`, which has all of it. `l2p_offset` is where
-    /// the items end.
-    pub(crate) fn parse(index: &[u8], first: Revnum, l2p_offset: u64) -> Result<Self> {
-        let mut numbers = Numbers::after_prefix(index, PREFIX)?;
+    /// Parses the tables at the beginning of an index of `len` bytes; `head` has them all.
+    /// `l2p_offset` is where the items end.
+    pub(crate) fn parse(head: &[u8], len: u64, first: Revnum, l2p_offset: u64) -> Result<Self> {
+        let mut numbers = Numbers::after_prefix(head, PREFIX)?;
         if i64::try_from(numbers.next()?) != Ok(first.number()) {
             return Err(damaged(
                 "Index rev / pack file revision numbers do not match",
@@ -115,7 +117,7 @@ impl P2lHeader {
                 "P2L page count does not match rev / pack file size",
             ));
         }
-        if page_count > index.len() as u64 {
+        if page_count > len {
             return Err(damaged(
                 "P2L page count does not match rev / pack file size",
             ));
@@ -125,7 +127,7 @@ impl P2lHeader {
         for _ in 0..page_count {
             offset = offset
                 .checked_add(numbers.next()?)
-                .filter(|end| *end <= index.len() as u64)
+                .filter(|end| *end <= len)
                 .ok_or_else(|| {
                     damaged("P2L page description overlaps with next page description")
                 })?;
@@ -153,43 +155,41 @@ impl P2lHeader {
             .ok_or_else(|| overflow(format!("Offset {offset} too large in revision {revision}")))
     }
 
+    /// Returns where the description of a page is in the index.
+    pub(crate) fn description(&self, page: usize) -> Range<u64> {
+        self.offsets[page]..self.offsets[page + 1]
+    }
+
     /// Parses all items that overlap the range of a page; they may begin before or end after it.
-    pub(crate) fn parse_page(&self, index: &[u8], page: usize) -> Result<Vec<Item>> {
-        let mut items = self.parse_described(index, page)?;
+    /// `next` is what follows the page's description in the index.
+    pub(crate) fn parse_page(
+        &self,
+        description: &[u8],
+        next: &[u8],
+        page: usize,
+    ) -> Result<Vec<Item>> {
+        let mut items = self.parse_described(description)?;
         let end = self.page_size.saturating_mul(page as u64 + 1);
         let covered = items.last().is_some_and(|item| item.end() >= end);
         if !covered && (items.is_empty() || page + 1 < self.page_count()) {
             // What begins here and ends in another page is described there.
-            items.push(
-                self.begin(index, self.offsets[page + 1])?
-                    .item(self.limit())?,
-            );
+            items.push(PageReader::begin(next, self.first_revision)?.item(self.limit())?);
         }
         Ok(items)
     }
 
     /// Parses the items that are described with a page: those that end in it, and what follows
     /// them if it begins in it.
-    pub(crate) fn parse_described(&self, index: &[u8], page: usize) -> Result<Vec<Item>> {
-        let (start, end) = (self.offsets[page], self.offsets[page + 1]);
+    pub(crate) fn parse_described(&self, description: &[u8]) -> Result<Vec<Item>> {
         let mut items = Vec::new();
-        if start == end {
+        if description.is_empty() {
             return Ok(items);
         }
-        let mut reader = self.begin(index, start)?;
-        while reader.at() < end {
+        let mut reader = PageReader::begin(description, self.first_revision)?;
+        while !reader.numbers.is_at_end() {
             items.push(reader.item(self.limit())?);
         }
-        if reader.at() != end {
-            return Err(damaged(
-                "P2L page description overlaps with next page description",
-            ));
-        }
         Ok(items)
-    }
-
-    fn begin<'a>(&self, index: &'a [u8], start: u64) -> Result<PageReader<'a>> {
-        PageReader::begin(index, start, self.first_revision)
     }
 
     /// The end of the last page.
@@ -198,32 +198,27 @@ impl P2lHeader {
     }
 }
 
+/// The most bytes that the first item of a description takes, and what comes before it.
+pub(crate) const FIRST_ITEM: usize = 50;
+
 /// Reads the description of one page.
 struct PageReader<'a> {
     numbers: Numbers<'a>,
-    start: u64,
     offset: u64,
     revision: i64,
     compound: i64,
 }
 
 impl<'a> PageReader<'a> {
-    fn begin(index: &'a [u8], start: u64, first: Revnum) -> Result<Self> {
-        let bytes = usize::try_from(start).ok().and_then(|at| index.get(at..));
-        let mut numbers = Numbers::new(bytes.unwrap_or(&[]));
+    fn begin(description: &'a [u8], first: Revnum) -> Result<Self> {
+        let mut numbers = Numbers::new(description);
         let offset = numbers.next()?;
         Ok(Self {
             numbers,
-            start,
             offset,
             revision: first.number(),
             compound: 0,
         })
-    }
-
-    /// Where the reader is in the index.
-    fn at(&self) -> u64 {
-        self.start + self.numbers.at() as u64
     }
 
     fn item(&mut self, limit: u64) -> Result<Item> {
@@ -333,6 +328,11 @@ mod tests {
         Revnum::new(number).unwrap()
     }
 
+    fn range(header: &P2lHeader, page: usize) -> Range<usize> {
+        let range = header.description(page);
+        range.start as usize..range.end as usize
+    }
+
     fn items(sizes: &[u64]) -> Vec<Item> {
         let mut offset = 0;
         let mut items = Vec::new();
@@ -356,17 +356,17 @@ mod tests {
             let items = items(&sizes);
             let index = build(&items, rev(3), 16);
             let end = items.last().unwrap().end();
-            let header = P2lHeader::parse(&index, rev(3), end).unwrap();
+            let header = P2lHeader::parse(&index, index.len() as u64, rev(3), end).unwrap();
             for item in &items {
                 for at in [item.offset, item.end() - 1] {
                     let page = header.page_of(at, rev(3)).unwrap();
-                    let found = header.parse_page(&index, page).unwrap();
+                    let found = header.parse_page(&index[range(&header, page)], &index[range(&header, page).end..], page).unwrap();
                     prop_assert!(found.contains(item), "{item:?} not in {found:?}");
                 }
             }
             let mut all = Vec::new();
             for page in 0..header.page_count() {
-                all.extend(header.parse_described(&index, page).unwrap());
+                all.extend(header.parse_described(&index[range(&header, page)]).unwrap());
             }
             all.retain(|item| item.kind != ItemKind::Unused);
             prop_assert_eq!(all, items);
@@ -377,18 +377,18 @@ mod tests {
     fn what_is_not_there_is_named() {
         let items = items(&[10, 30]);
         let index = build(&items, rev(3), 64);
-        let header = P2lHeader::parse(&index, rev(3), 40).unwrap();
+        let header = P2lHeader::parse(&index, index.len() as u64, rev(3), 40).unwrap();
         let error = header.page_of(64, rev(3)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "E160056: Offset 64 too large in revision 3"
         );
-        let error = P2lHeader::parse(&index, rev(3), 41).unwrap_err();
+        let error = P2lHeader::parse(&index, index.len() as u64, rev(3), 41).unwrap_err();
         assert_eq!(
             error.to_string(),
             "E160054: Index offset and rev / pack file size do not match"
         );
-        let error = P2lHeader::parse(b"P2L-INDEY\n", rev(3), 41).unwrap_err();
+        let error = P2lHeader::parse(b"P2L-INDEY\n", 10, rev(3), 41).unwrap_err();
         assert!(
             error
                 .message()

@@ -20,8 +20,8 @@ use sylvan_core::{Error, Md5, Result, Revnum};
 
 use crate::cache::{Cache, Key, Kind};
 use crate::index::l2p::L2pHeader;
-use crate::index::p2l::P2lHeader;
-use crate::index::{Footer, ITEM_CHANGES, ITEM_ROOT_NODE};
+use crate::index::p2l::{FIRST_ITEM, P2lHeader};
+use crate::index::{Footer, ITEM_CHANGES, ITEM_ROOT_NODE, Item};
 use crate::text::{corrupt, parse_number, shown};
 
 /// How much is read at once; files up to this size are read whole.
@@ -39,6 +39,7 @@ pub(crate) struct RevFile {
     owner: u64,
     cache: Cache,
     index: OnceLock<Arc<Index>>,
+    p2l: OnceLock<Arc<P2l>>,
     /// Offsets of the revisions, of pack files with physical addressing.
     manifest: OnceLock<Arc<[u64]>>,
 }
@@ -48,12 +49,20 @@ enum Data {
     File(File),
 }
 
-/// The log-to-phys index.
-pub(crate) struct Index {
-    pub(crate) footer: Footer,
+/// The tables of the log-to-phys index.
+struct Index {
+    footer: Footer,
     l2p: L2pHeader,
-    l2p_bytes: Bytes,
 }
+
+/// The tables of the phys-to-log index.
+pub(crate) struct P2l {
+    footer: Footer,
+    pub(crate) header: P2lHeader,
+}
+
+/// How much of an index is read at first.
+const INDEX_HEAD: u64 = 16 << 10;
 
 /// Where the parts of a revision with physical addressing are, from the file's beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +95,7 @@ impl RevFile {
             owner: cache.new_owner(),
             cache: cache.clone(),
             index: OnceLock::new(),
+            p2l: OnceLock::new(),
             manifest: OnceLock::new(),
         }))
     }
@@ -120,6 +130,7 @@ impl RevFile {
             owner: cache.new_owner(),
             cache: cache.clone(),
             index: OnceLock::new(),
+            p2l: OnceLock::new(),
             manifest: OnceLock::new(),
         }
     }
@@ -228,21 +239,29 @@ impl RevFile {
         corrupt(format!("Unexpected end of file '{}'", self.path.display()))
     }
 
-    /// Returns the log-to-phys index.
-    pub(crate) fn index(&self, shard_size: u64) -> Result<Arc<Index>> {
+    fn index(&self, shard_size: u64) -> Result<Arc<Index>> {
         if let Some(index) = self.index.get() {
             return Ok(Arc::clone(index));
         }
         let footer = self.read_footer()?;
-        let len = usize::try_from(footer.p2l_offset - footer.l2p_offset)
-            .map_err(|_| self.ends_early())?;
-        let l2p_bytes = self.read(footer.l2p_offset, len)?;
-        let index = Arc::new(Index {
-            footer,
-            l2p: L2pHeader::parse(&l2p_bytes, self.start, shard_size)?,
-            l2p_bytes,
-        });
+        let len = footer.p2l_offset - footer.l2p_offset;
+        let parse = |head: &[u8]| L2pHeader::parse(head, len, self.start, shard_size);
+        let l2p = self.read_head(footer.l2p_offset, len, parse)?;
+        let index = Arc::new(Index { footer, l2p });
         Ok(Arc::clone(self.index.get_or_init(|| index)))
+    }
+
+    /// Parses what stands at the beginning of an index; reads more of it while that does not
+    /// suffice.
+    fn read_head<T>(&self, offset: u64, len: u64, parse: impl Fn(&[u8]) -> Result<T>) -> Result<T> {
+        let mut head = INDEX_HEAD.min(len);
+        loop {
+            let bytes = self.read(offset, usize::try_from(head).unwrap_or(usize::MAX))?;
+            match parse(&bytes) {
+                Err(_) if head < len => head = head.saturating_mul(8).min(len),
+                parsed => return parsed,
+            }
+        }
     }
 
     /// Reads where the indexes are.
@@ -270,10 +289,9 @@ impl RevFile {
         if let Some(offsets) = self.cache.offsets(&key) {
             return offsets.get(entry, item, revision);
         }
-        let start = usize::try_from(page.offset).unwrap_or(usize::MAX);
-        let end = start.saturating_add(usize::try_from(page.len).unwrap_or(usize::MAX));
-        let bytes = index.l2p_bytes.get(start..end).unwrap_or(&[]);
-        let offsets = Arc::new(crate::index::l2p::Offsets::parse(bytes, page)?);
+        let len = usize::try_from(page.len).unwrap_or(usize::MAX);
+        let bytes = self.read(index.footer.l2p_offset + page.offset, len)?;
+        let offsets = Arc::new(crate::index::l2p::Offsets::parse(&bytes, page)?);
         self.cache.put_offsets(key, &offsets, offsets.weight());
         offsets.get(entry, item, revision)
     }
@@ -283,19 +301,38 @@ impl RevFile {
         self.index(shard_size)?.l2p.item_count(revision)
     }
 
-    /// Reads the phys-to-log index.
-    pub(crate) fn p2l(&self) -> Result<(P2lHeader, Bytes)> {
-        let footer = match self.index.get() {
-            Some(index) => index.footer,
-            None => self.read_footer()?,
-        };
-        let len = usize::try_from(footer.footer_offset - footer.p2l_offset)
-            .map_err(|_| self.ends_early())?;
-        let bytes = self.read(footer.p2l_offset, len)?;
-        Ok((
-            P2lHeader::parse(&bytes, self.start, footer.l2p_offset)?,
-            bytes,
-        ))
+    /// Returns the tables of the phys-to-log index.
+    pub(crate) fn p2l(&self) -> Result<Arc<P2l>> {
+        if let Some(p2l) = self.p2l.get() {
+            return Ok(Arc::clone(p2l));
+        }
+        let footer = self.read_footer()?;
+        let len = footer.footer_offset - footer.p2l_offset;
+        let parse = |head: &[u8]| P2lHeader::parse(head, len, self.start, footer.l2p_offset);
+        let header = self.read_head(footer.p2l_offset, len, parse)?;
+        let p2l = Arc::new(P2l { footer, header });
+        Ok(Arc::clone(self.p2l.get_or_init(|| p2l)))
+    }
+
+    /// Returns the items that are described with a page.
+    pub(crate) fn described_items(&self, p2l: &P2l, page: usize) -> Result<Vec<Item>> {
+        p2l.header
+            .parse_described(&self.read_description(p2l, page)?)
+    }
+
+    /// Returns the items that overlap the range of a page.
+    pub(crate) fn page_items(&self, p2l: &P2l, page: usize) -> Result<Vec<Item>> {
+        let next = p2l.footer.p2l_offset + p2l.header.description(page).end;
+        let left = usize::try_from(p2l.footer.footer_offset - next).unwrap_or(usize::MAX);
+        let next = self.read(next, left.min(FIRST_ITEM))?;
+        p2l.header
+            .parse_page(&self.read_description(p2l, page)?, &next, page)
+    }
+
+    fn read_description(&self, p2l: &P2l, page: usize) -> Result<Bytes> {
+        let range = p2l.header.description(page);
+        let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        self.read(p2l.footer.p2l_offset + range.start, len)
     }
 
     /// Checks the digests of both indexes.

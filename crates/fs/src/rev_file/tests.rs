@@ -9,7 +9,7 @@ fn large_and_small_files_read_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::default();
     for len in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 7] {
-        let bytes: Vec<u8> = (0..len).map(|at| (at * 31 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..len).map(|at| ((at * 31) >> 3) as u8).collect();
         let path = dir.path().join(len.to_string());
         std::fs::write(&path, &bytes).unwrap();
         let file = RevFile::open(path, rev(1), false, &cache).unwrap().unwrap();

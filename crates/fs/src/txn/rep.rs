@@ -366,9 +366,9 @@ impl FileSystem {
         if !self.format().is_logical() {
             return opened.read_header(rep.size).map(drop);
         }
-        let (header, index) = opened.file.p2l()?;
-        let page = header.page_of(opened.offset, revision)?;
-        let items = header.parse_page(&index, page)?;
+        let p2l = opened.file.p2l()?;
+        let page = p2l.header.page_of(opened.offset, revision)?;
+        let items = opened.file.page_items(&p2l, page)?;
         let found = items.iter().find(|item| item.offset == opened.offset);
         if found.is_some_and(|item| item.kind.is_rep()) {
             return Ok(());

@@ -6,7 +6,7 @@ use sylvan_io::Cancel;
 use crate::fs::FileSystem;
 use crate::index::p2l::P2lHeader;
 use crate::index::{Fnv1a32x4, ITEM_CHANGES, Item, ItemKind, damaged};
-use crate::rev_file::RevFile;
+use crate::rev_file::{P2l, RevFile};
 use crate::text::corrupt;
 
 /// How much of an item is read at once.
@@ -23,36 +23,30 @@ impl FileSystem {
             1
         };
         let end = file.start.number() + count;
-        let (header, index) = file.p2l()?;
+        let p2l = file.p2l()?;
         for number in file.start.number()..end {
             cancel.check()?;
             let revision = Revnum::new(number).unwrap_or_default();
-            self.verify_l2p(&file, &header, &index, revision)?;
+            self.verify_l2p(&file, &p2l, revision)?;
         }
         let range = file.start.number()..end;
-        self.verify_p2l(&file, &header, &index, &range, cancel)?;
+        self.verify_p2l(&file, &p2l, &range, cancel)?;
         Ok(Revnum::new(end).unwrap_or_default())
     }
 
     /// Checks that each item of a revision is where its number says.
-    fn verify_l2p(
-        &self,
-        file: &RevFile,
-        header: &P2lHeader,
-        index: &[u8],
-        revision: Revnum,
-    ) -> Result<()> {
+    fn verify_l2p(&self, file: &RevFile, p2l: &P2l, revision: Revnum) -> Result<()> {
         let shard_size = self.shard_size();
         let mut page_items: Option<(usize, Vec<Item>)> = None;
         for number in 0..file.item_count(revision, shard_size)? {
             let Some(offset) = file.l2p(revision, number, shard_size)? else {
                 continue;
             };
-            let page = header.page_of(offset, revision)?;
+            let page = p2l.header.page_of(offset, revision)?;
             let known = page_items.take().filter(|(known, _)| *known == page);
             let (_, items) = page_items.insert(match known {
                 Some(known) => known,
-                None => (page, header.parse_page(index, page)?),
+                None => (page, file.page_items(p2l, page)?),
             });
             let found = items
                 .iter()
@@ -78,16 +72,15 @@ impl FileSystem {
     fn verify_p2l(
         &self,
         file: &RevFile,
-        header: &P2lHeader,
-        index: &[u8],
+        p2l: &P2l,
         revisions: &std::ops::Range<i64>,
         cancel: &Cancel,
     ) -> Result<()> {
         let start = file.start;
         let mut offset = 0;
-        for page in 0..header.page_count() {
+        for page in 0..p2l.header.page_count() {
             cancel.check()?;
-            for item in header.parse_described(index, page)? {
+            for item in file.described_items(p2l, page)? {
                 if item.size == 0 {
                     continue;
                 }
@@ -98,11 +91,11 @@ impl FileSystem {
                         item.offset
                     )));
                 }
-                self.verify_item(file, header, &item, revisions)?;
+                self.verify_item(file, &p2l.header, &item, revisions)?;
                 offset = item.end();
             }
         }
-        if offset < header.file_size {
+        if offset < p2l.header.file_size {
             return Err(inconsistent(format!(
                 "p2l does not cover offset {offset} for revision {start}"
             )));

@@ -13,6 +13,7 @@ use sylvan_io::{Cancel, file};
 
 use crate::fs::FileSystem;
 use crate::layout;
+use crate::node_rev::Representation;
 
 impl FileSystem {
     /// Checks what is about revisions from `start` to `end`: the indexes and the items that they
@@ -62,21 +63,16 @@ impl FileSystem {
         if !self.format().number.has_rep_sharing() || !file::exists(&path)? {
             return Ok(());
         }
-        let reps = self.with_rep_cache(|cache| cache.in_range(start, end))?;
-        for rep in reps {
+        let check = |rep: &Representation| {
             cancel.check()?;
-            let beyond = |error: sylvan_core::Error| {
-                if error.code() != ErrorCode::FS_NO_SUCH_REVISION {
-                    return error;
-                }
+            let revision = rep.revision.unwrap_or_default();
+            self.ensure_revision_exists(revision).map_err(|error| {
                 let sha1 = rep.sha1.map_or_else(String::new, |sha1| sha1.to_string());
                 let text = format!("Checksum '{sha1}' in rep-cache is beyond HEAD");
                 error.wrap(ErrorCode::FS_CORRUPT, text)
-            };
-            self.ensure_revision_exists(rep.revision.unwrap_or_default())
-                .map_err(beyond)?;
-            self.check_rep(&rep)?;
-        }
-        Ok(())
+            })?;
+            self.check_rep(rep)
+        };
+        self.with_rep_cache(|cache| cache.each_in_range(start, end, check))
     }
 }
