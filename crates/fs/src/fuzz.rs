@@ -207,7 +207,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
         #[test]
         fn mutated_seeds_are_no_panic(
             which in 0..SEEDS.len(),

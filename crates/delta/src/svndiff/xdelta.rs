@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn windows_follow_each_other() {
-        let old: Vec<u8> = (0..350_000u32).map(|at| (at * at >> 9) as u8).collect();
+        let old: Vec<u8> = (0..350_000u64).map(|at| ((at * at) >> 9) as u8).collect();
         let mut new = old.clone();
         new.splice(1000..1000, *b"something else");
         let stream = round_trip(&old, &new, Version::V0);

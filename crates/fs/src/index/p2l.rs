@@ -134,6 +134,9 @@ impl P2lHeader {
             offsets.push(offset);
         }
         let start = (PREFIX.len() + numbers.at()) as u64;
+        if start + offset > len {
+            return Err(damaged("P2L page descriptions exceed the index"));
+        }
         offsets.iter_mut().for_each(|offset| *offset += start);
         Ok(Self {
             first_revision: first,
@@ -388,6 +391,8 @@ mod tests {
             error.to_string(),
             "E160054: Index offset and rev / pack file size do not match"
         );
+        let cut = P2lHeader::parse(&index, index.len() as u64 - 1, rev(3), 40);
+        assert_eq!(cut.unwrap_err().code().number(), 160_054);
         let error = P2lHeader::parse(b"P2L-INDEY\n", 10, rev(3), 41).unwrap_err();
         assert!(
             error

@@ -77,6 +77,30 @@ impl RevpropManifest {
     }
 }
 
+/// Reads the properties of many revisions; keeps the packed file used last.
+#[derive(Debug)]
+pub struct RevpropsReader {
+    fs: FileSystem,
+    pack: Option<RevpropPack>,
+}
+
+impl RevpropsReader {
+    /// Reads the properties of a revision.
+    ///
+    /// # Errors
+    /// Those of [`FileSystem::revprops`].
+    pub fn read(&mut self, revision: Revnum) -> Result<Props> {
+        if let Some(pack) = self.pack.as_ref().filter(|pack| pack.has(revision)) {
+            return pack.props(revision);
+        }
+        if !self.fs.is_packed_revprop(revision) {
+            return self.fs.revprops(revision);
+        }
+        let pack = self.fs.read_revprop_pack(revision)?.1;
+        self.pack.insert(pack).props(revision)
+    }
+}
+
 /// A name cannot lead out of the shard's folder.
 fn is_pack_name(name: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -111,6 +135,15 @@ impl FileSystem {
         }
         let pack = self.read_revprop_pack(revision)?.1;
         pack.props(revision)
+    }
+
+    /// Makes a reader for the properties of many revisions. What others change while it is used may
+    /// not be seen.
+    pub fn revprops_reader(&self) -> RevpropsReader {
+        RevpropsReader {
+            fs: self.clone(),
+            pack: None,
+        }
     }
 
     /// Tells whether a revision's properties are packed.

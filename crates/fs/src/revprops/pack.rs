@@ -84,6 +84,11 @@ impl RevpropPack {
         &self.serialized
     }
 
+    /// Tells whether the properties of a revision are here.
+    pub fn has(&self, revision: Revnum) -> bool {
+        self.serialized(revision).is_some()
+    }
+
     /// Returns the properties of a revision, as they are stored.
     pub fn serialized(&self, revision: Revnum) -> Option<&[u8]> {
         let at = usize::try_from(revision.number() - self.first.number()).ok()?;

@@ -124,7 +124,7 @@ impl FileSystem {
             old_names.push(std::mem::replace(&mut names[0], name.clone()));
             names.fill(name.clone());
             let part = RevpropPack::new(Revnum::new(first).unwrap_or_default(), all[part].to_vec());
-            let mut out = file::create_final(&dir.join(&name), MODE_FILE)?;
+            let out = file::create_final(&dir.join(&name), MODE_FILE)?;
             out.write_all(&part.to_bytes(self.compression_level()))?;
             if self.options().flush_to_disk {
                 out.sync()?;

@@ -413,7 +413,7 @@ impl Txn {
             props.insert("svn:date".to_owned(), now.to_iso().into_bytes());
         }
         let path = self.fs.layout().revprops(revision);
-        let mut out = file::create_final(&path, mode | 0o200)?;
+        let out = file::create_final(&path, mode | 0o200)?;
         out.write_all(&hash_dump::write(&props))?;
         if self.fs.options().flush_to_disk {
             out.sync()?;

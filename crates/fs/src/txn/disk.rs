@@ -43,8 +43,10 @@ impl Txn {
             Err(error) if error.code().number() == rustix::io::Errno::EXIST.raw_os_error() => {}
             done => done?,
         }
-        self.on_disk = true;
-        file::create_final(&self.fs.layout().proto_rev_lock(self.id), MODE_FILE)?;
+        (self.on_disk, self.persisted) = (true, true);
+        if self.lock.is_none() {
+            file::create_final(&self.fs.layout().proto_rev_lock(self.id), MODE_FILE)?;
+        }
         self.proto.flush()?;
         let format = self.fs.format().number;
         for node in self.nodes.values() {
@@ -128,6 +130,8 @@ impl Txn {
             next_copy: 0,
             proto: Proto::new(fs.layout().proto_rev(id)),
             on_disk: true,
+            persisted: true,
+            lock,
             spent: false,
             finished: false,
         };

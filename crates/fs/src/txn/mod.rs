@@ -62,6 +62,10 @@ pub struct Txn {
     proto: Proto,
     /// Whether there is a folder on the disk.
     on_disk: bool,
+    /// Whether others may know of it, so that it stays when this is dropped.
+    persisted: bool,
+    /// Keeps other processes from writing to a transaction that was opened.
+    lock: Option<FileLock>,
     /// Whether its files have begun to become a revision, so that it cannot be committed again.
     spent: bool,
     finished: bool,
@@ -128,6 +132,8 @@ impl Txn {
             next_copy: 0,
             proto: Proto::new(fs.layout().proto_rev(id)),
             on_disk,
+            persisted: false,
+            lock: None,
             spent: false,
             finished: false,
         })
@@ -172,6 +178,7 @@ impl Txn {
     /// If files of it cannot be removed.
     pub fn abort(mut self) -> Result<()> {
         self.finished = true;
+        self.lock = None;
         self.proto.discard()?;
         if self.on_disk {
             purge(&self.fs, self.id)?;
@@ -228,9 +235,12 @@ impl Txn {
 
 impl Drop for Txn {
     fn drop(&mut self) {
-        if !self.finished && !self.on_disk {
+        if !self.finished && !self.persisted {
             // Nobody else can know of it; what cannot be removed is found by `svnadmin rmtxns`.
             let _ = self.proto.discard();
+            if self.on_disk {
+                let _ = purge(&self.fs, self.id);
+            }
         }
     }
 }

@@ -387,12 +387,15 @@ fn a_persisted_transaction_is_seen_by_debians_programs_and_goes_on() {
         let id = txn.id();
         drop(txn);
         let mut txn = Txn::open(&fs, id).unwrap();
+        let error = Txn::open(&fs, id).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::FS_REP_BEING_WRITTEN);
         put(&mut txn, "A/mu", "changed\n");
         put(&mut txn, "A/C/copy", "a new file\n");
         let mut text = Vec::new();
         std::io::Read::read_to_end(&mut txn.contents(rel("A/new")).unwrap(), &mut text).unwrap();
         assert_eq!(text, b"a new file\n");
         txn.commit(&Access::default(), now()).unwrap();
+        drop(Txn::begin(&fs, fs.youngest().unwrap(), now()).unwrap());
         assert_eq!(Txn::list(&fs).unwrap(), []);
         assert_eq!(
             sandbox.sh("svnlook changed repo"),
@@ -435,6 +438,14 @@ fn revision_properties_change_packed_or_not() {
             assert_eq!(
                 sandbox.sh(&format!("svnlook log -r {revision} repo")),
                 format!("{value}\n")
+            );
+        }
+        let mut reader = fs.revprops_reader();
+        for number in (0..20).chain([3, 19, 1]) {
+            let revision = Revnum::new(number).unwrap();
+            assert_eq!(
+                reader.read(revision).unwrap(),
+                fs.revprops(revision).unwrap()
             );
         }
         let one = Revnum::new(1).unwrap();
