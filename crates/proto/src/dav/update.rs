@@ -145,6 +145,7 @@ struct Drive {
     params: UpdateParams,
     send_all: bool,
     inline_props: bool,
+    has_target: bool,
     opened_root: bool,
     done: bool,
     next_token: u32,
@@ -217,6 +218,9 @@ impl Handler for Driver<'_> {
                 inner(State::Report)
             }
             (Some(State::Report), Ns::Svn, "target-revision") => {
+                if self.drive.opened_root || std::mem::replace(&mut self.drive.has_target, true) {
+                    return Err(malformed("The REPORT response has a late target revision"));
+                }
                 self.editor
                     .set_target_revision(parse_rev(attrs.require("rev")?)?)?;
                 Ok(None)

@@ -380,3 +380,17 @@ fn hostile_reports_are_refused() {
     let error = drive(&no_url, &with_text(), 64).unwrap_err();
     assert_eq!(error.code(), ErrorCode::RA_DAV_MALFORMED_DATA);
 }
+
+#[test]
+fn the_target_revision_comes_once_and_first() {
+    let once = report("", "");
+    let target = "<S:target-revision rev=\"2\"/>";
+    assert!(drive(&once, &with_text(), 64).is_ok());
+    let twice = once.replace(target, &target.repeat(2));
+    let late = once.replace("</S:update-report>", &format!("{target}</S:update-report>"));
+    let late = late.replacen(target, "", 1);
+    for body in [twice, late] {
+        let error = drive(&body, &with_text(), 64).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::RA_DAV_MALFORMED_DATA, "{body}");
+    }
+}

@@ -399,6 +399,10 @@ fn hostile_drives_are_refused() {
         let error = decode(bytes.as_bytes(), 3, &mut editor).unwrap_err();
         assert_eq!(error.code(), E::RA_SVN_MALFORMED_DATA, "{commands}");
     }
+    let twice = b"( target-rev ( 9 ) ) ( target-rev ( 9 ) ) ";
+    let mut editor = CheckingEditor::new(CountingEditor::default());
+    let error = decode(twice, 5, &mut editor).unwrap_err();
+    assert_eq!(error.code(), E::RA_SVN_MALFORMED_DATA);
     let bad_sum = format!("{open}{file}( close-file ( 1:f ( 3:xyz ) ) ) ");
     let mut editor = CheckingEditor::new(CountingEditor::default());
     let error = decode(bad_sum.as_bytes(), 9, &mut editor).unwrap_err();

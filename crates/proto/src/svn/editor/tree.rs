@@ -21,6 +21,7 @@ pub(super) struct Tree {
     /// The open folders, innermost last.
     open: Vec<Token>,
     open_files: usize,
+    has_target: bool,
     next: u32,
     hasher: RandomState,
 }
@@ -72,6 +73,7 @@ impl Tree {
             nodes: HashMap::new(),
             open: Vec::new(),
             open_files: 0,
+            has_target: false,
             next: 0,
             hasher: RandomState::new(),
         }
@@ -125,6 +127,9 @@ impl Tree {
             "delete-entry" => self.delete_entry(fields, editor)?,
             "target-rev" => {
                 self.expect(Phase::Start)?;
+                if std::mem::replace(&mut self.has_target, true) {
+                    return Err(ProtocolError::unexpected("A second target revision").into());
+                }
                 call(editor.set_target_revision(fields.rev()?))?;
             }
             "open-root" => self.open_root(fields, editor)?,
