@@ -251,9 +251,7 @@ impl L2pBuilder {
             page_counts.len() as u64,
             page_table.len() as u64 / 2,
         ];
-        for number in head.iter().chain(&page_counts).chain(&page_table) {
-            numbers::put(*number, &mut out);
-        }
+        numbers::put_all(head.iter().chain(&page_counts).chain(&page_table), &mut out);
         out.extend_from_slice(&pages);
         out
     }

@@ -13,6 +13,13 @@ pub(crate) fn put(mut value: u64, out: &mut Vec<u8>) {
     out.push(value.to_le_bytes()[0]);
 }
 
+/// Appends unsigned integers.
+pub(crate) fn put_all<'n>(values: impl IntoIterator<Item = &'n u64>, out: &mut Vec<u8>) {
+    for value in values {
+        put(*value, out);
+    }
+}
+
 /// Appends a signed integer.
 pub(crate) fn put_signed(value: i64, out: &mut Vec<u8>) {
     let doubled = value.wrapping_shl(1);

@@ -314,9 +314,7 @@ pub(crate) fn build(items: &[Item], first: Revnum, page_size: u64) -> Vec<u8> {
         page_size,
         sizes.len() as u64,
     ];
-    for number in head.iter().chain(&sizes) {
-        numbers::put(*number, &mut out);
-    }
+    numbers::put_all(head.iter().chain(&sizes), &mut out);
     out.extend_from_slice(&pages);
     out
 }

@@ -161,6 +161,29 @@ impl RepReader {
         self.expected == 0
     }
 
+    /// Reads both to the end, or to where they differ; tells whether they are equal.
+    ///
+    /// # Errors
+    /// As [`RepReader::next_piece`].
+    pub(crate) fn is_equal(&mut self, other: &mut Self) -> Result<bool> {
+        let (mut left, mut right) = (Bytes::new(), Bytes::new());
+        loop {
+            if left.is_empty() {
+                left = self.next_piece()?.unwrap_or_default();
+            }
+            if right.is_empty() {
+                right = other.next_piece()?.unwrap_or_default();
+            }
+            let len = left.len().min(right.len());
+            if len == 0 {
+                return Ok(left.len() == right.len());
+            }
+            if left.split_to(len) != right.split_to(len) {
+                return Ok(false);
+            }
+        }
+    }
+
     /// Returns the next piece, `None` at the end.
     ///
     /// # Errors

@@ -71,22 +71,6 @@ impl Node {
     }
 
     fn texts_differ(&self, other: &Self) -> Result<bool> {
-        let (mut a, mut b) = (self.contents()?, other.contents()?);
-        let (mut left, mut right) = (bytes::Bytes::new(), bytes::Bytes::new());
-        loop {
-            if left.is_empty() {
-                left = a.next_piece()?.unwrap_or_default();
-            }
-            if right.is_empty() {
-                right = b.next_piece()?.unwrap_or_default();
-            }
-            let len = left.len().min(right.len());
-            if len == 0 {
-                return Ok(left.len() != right.len());
-            }
-            if left.split_to(len) != right.split_to(len) {
-                return Ok(true);
-            }
-        }
+        Ok(!self.contents()?.is_equal(&mut other.contents()?)?)
     }
 }

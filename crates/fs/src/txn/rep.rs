@@ -272,32 +272,20 @@ impl Txn {
                 self.read_proto_rep(old, offset)?
             }
         };
-        let (mut left, mut right) = (bytes::Bytes::new(), bytes::Bytes::new());
-        loop {
-            if left.is_empty() {
-                left = a.next_piece()?.unwrap_or_default();
-            }
-            if right.is_empty() {
-                right = b.next_piece()?.unwrap_or_default();
-            }
-            let len = left.len().min(right.len());
-            if len == 0 && left.len() == right.len() {
-                return Ok(());
-            }
-            if len == 0 || left.split_to(len) != right.split_to(len) {
-                let format = self.fs.format().number;
-                let sha1 = old.sha1.map_or_else(String::new, |sha1| sha1.to_string());
-                let text = format!(
-                    "SHA1 of reps '{}' and '{}' matches ({sha1}) but contents differ",
-                    old.to_text(format),
-                    new.to_text(format)
-                );
-                return Err(sylvan_core::Error::new(
-                    sylvan_core::ErrorCode::FS_AMBIGUOUS_CHECKSUM_REP,
-                    text,
-                ));
-            }
+        if a.is_equal(&mut b)? {
+            return Ok(());
         }
+        let format = self.fs.format().number;
+        let sha1 = old.sha1.map_or_else(String::new, |sha1| sha1.to_string());
+        let text = format!(
+            "SHA1 of reps '{}' and '{}' matches ({sha1}) but contents differ",
+            old.to_text(format),
+            new.to_text(format)
+        );
+        Err(sylvan_core::Error::new(
+            sylvan_core::ErrorCode::FS_AMBIGUOUS_CHECKSUM_REP,
+            text,
+        ))
     }
 
     /// Returns where a representation of this transaction is in the proto-revision.
