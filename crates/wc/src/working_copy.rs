@@ -1,8 +1,10 @@
 mod find;
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use sylvan_core::{Depth, Dirent, RelPath, RelPathBuf, Result, Revnum, Url};
 use sylvan_io::Cancel;
-use sylvan_io::file::{self, Creation, Dir};
+use sylvan_io::file::{self, Creation, Dir, FileKind};
 
 use crate::Options;
 use crate::db::{Db, FirstRows, OpenError};
@@ -10,8 +12,8 @@ use crate::db::{Db, FirstRows, OpenError};
 /// The name of the administrative folder.
 pub const ADM_DIR: &str = ".svn";
 
-/// Its name until it is whole.
-const UNBORN_ADM_DIR: &str = ".svn-new~";
+/// How its name begins until it is whole; it ends with `~`.
+const UNBORN_PREFIX: &str = ".svn-new-";
 
 /// The name of the database in it.
 const DATABASE: &str = "wc.db";
@@ -70,7 +72,8 @@ impl WorkingCopy {
     ///
     /// It is made under another name and gets its own when it is whole: Subversion's `checkout`
     /// refuses a folder with an administrative folder that has no database, so nobody but us could
-    /// go on from there. The other name is one that `status` ignores.
+    /// go on from there. The other name is one that `status` ignores, and each process has its own:
+    /// of several that begin at a time, the first to finish makes the working copy.
     ///
     /// # Errors
     /// An operating system's error if something cannot be made.
@@ -81,11 +84,17 @@ impl WorkingCopy {
             fill(&Dir::open(adm.as_path())?, node, options)?;
         } else {
             let tree = Dir::open(root.as_path())?;
-            let unborn = RelPath::new(UNBORN_ADM_DIR)?;
-            remove_unborn(&tree, unborn)?;
-            tree.make_dir_all(unborn)?;
-            fill(&tree.open_dir(unborn)?, node, options)?;
-            tree.rename(unborn, RelPath::new(ADM_DIR)?)?;
+            let unborn = unborn_name()?;
+            let made = tree
+                .make_dir(&unborn)
+                .and_then(|()| fill(&tree.open_dir(&unborn)?, node, options))
+                .and_then(|()| tree.rename(&unborn, RelPath::new(ADM_DIR)?));
+            if let Err(error) = made {
+                // There is nobody to tell; the next checkout tries again.
+                let _ = tree.remove_tree(&unborn, &Cancel::new());
+                return Err(error);
+            }
+            remove_unborn(&tree);
         }
         let db = Db::open(adm.join(DATABASE).as_path(), options).map_err(OpenError::of_new)?;
         Ok(Self {
@@ -95,8 +104,8 @@ impl WorkingCopy {
         })
     }
 
-    /// Writes the files for old clients where they are missing or cut short, which an interrupted
-    /// checkout may have left behind.
+    /// Mends what interrupted checkouts may have left: files for old clients that are missing or cut
+    /// short, and administrative folders that never got their name.
     ///
     /// # Errors
     /// An operating system's error if they cannot be read or written.
@@ -107,6 +116,7 @@ impl WorkingCopy {
                 write_for_old_clients(&Dir::open(self.adm_path("").as_path())?, name)?;
             }
         }
+        remove_unborn(&Dir::open(self.root.as_path())?);
         Ok(())
     }
 
@@ -170,15 +180,32 @@ fn fill(adm: &Dir, node: &RootNode, options: &Options) -> Result<()> {
     )
 }
 
-/// Removes what was left of an administrative folder that did not get its name. A folder of the
-/// user's that is called so stays, and is in the way.
-fn remove_unborn(tree: &Dir, unborn: &RelPath) -> Result<()> {
-    let is_dir = tree.lstat(unborn)?.is_some_and(|meta| meta.is_dir());
-    let path = Dirent::new(&tree.full(unborn).to_string_lossy());
-    if is_dir && holds_nothing_else(&path, &["tmp", DATABASE]) {
-        tree.remove_tree(unborn, &Cancel::new())?;
+/// Makes a name for an administrative folder that is not whole.
+fn unborn_name() -> Result<RelPathBuf> {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    RelPathBuf::new(format!("{UNBORN_PREFIX}{:016x}~", hasher.finish()))
+}
+
+/// Removes administrative folders that did not get their name, now that one did. A folder of the
+/// user's that is called so stays. They are in nobody's way, and another process may still be
+/// filling one, so one that cannot be removed is left.
+fn remove_unborn(tree: &Dir) {
+    for (name, kind) in tree.read_dir(RelPath::ROOT).unwrap_or_default() {
+        let Some(name) = String::from_utf8(name)
+            .ok()
+            .filter(|name| name.starts_with(UNBORN_PREFIX) && name.ends_with('~'))
+        else {
+            continue;
+        };
+        let path = Dirent::new(&tree.path().join(&name).to_string_lossy());
+        if kind == Some(FileKind::Dir)
+            && holds_nothing_else(&path, &["tmp", DATABASE])
+            && let Ok(unborn) = RelPath::new(&name)
+        {
+            let _ = tree.remove_tree(unborn, &Cancel::new());
+        }
     }
-    Ok(())
 }
 
 /// Tells whether a folder holds nothing but an empty `pristine`, files for old clients, and what
