@@ -60,6 +60,19 @@ impl FormatNumber {
         }))
     }
 
+    /// Returns the minor number of the oldest Subversion 1 that reads it.
+    pub const fn minor_version(self) -> u32 {
+        match self.0 {
+            1 => 1,
+            2 => 4,
+            3 => 5,
+            4 => 6,
+            6 => 8,
+            7 => 9,
+            _ => 10,
+        }
+    }
+
     /// Returns the number.
     pub const fn number(self) -> u8 {
         self.0

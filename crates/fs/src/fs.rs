@@ -137,6 +137,25 @@ impl FileSystem {
         &self.0.instance_id
     }
 
+    /// Gives the repository a UUID, and this copy an ID; new ones where there is none. Those who
+    /// have it open, this one too, know the old ones still.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn set_uuid(&self, uuid: Option<&str>, instance_id: Option<&str>) -> Result<()> {
+        let or_new = |id: Option<&str>| match id {
+            Some(id) => Ok(id.to_owned()),
+            None => crate::uuid::random(),
+        };
+        let mut text = format!("{}\n", or_new(uuid)?);
+        if self.0.format.number.has_instance_id() {
+            text = format!("{text}{}\n", or_new(instance_id)?);
+        }
+        let like = self.0.layout.file(layout::CURRENT);
+        let path = self.0.layout.file(layout::UUID);
+        self.replace_file_like(&path, text.as_bytes(), &like, self.0.options.flush_to_disk)
+    }
+
     /// Returns what `fsfs.conf` says.
     pub fn conf(&self) -> &Conf {
         &self.0.conf

@@ -103,6 +103,46 @@ impl FileSystem {
     }
 }
 
+/// All locks of a file system: while it is held, nothing changes.
+#[derive(Debug)]
+pub struct AllLocks {
+    /// The lock that gives access to what changes a file system.
+    pub write: WriteLock,
+    _pack: Option<FileLock>,
+    _txn_current: Option<FileLock>,
+}
+
+impl FileSystem {
+    /// Takes all locks, also the one that beginning a transaction needs; waits for others.
+    ///
+    /// # Errors
+    /// Those of [`FileSystem::write_lock`].
+    pub fn lock_all(&self) -> Result<AllLocks> {
+        let number = self.format().number;
+        let txn_current = number.has_txn_current().then(|| self.txn_current_lock());
+        let txn_current = txn_current.transpose()?;
+        let pack = number.has_pack_lock().then(|| self.pack_lock());
+        let pack = pack.transpose()?;
+        Ok(AllLocks {
+            write: self.write_lock()?,
+            _pack: pack,
+            _txn_current: txn_current,
+        })
+    }
+
+    /// Runs something while nobody can commit, pack or change a revision property; what it
+    /// returned.
+    ///
+    /// # Errors
+    /// If a lock cannot be taken, and what `work` returned.
+    pub fn freeze<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let pack = self.format().number.has_pack_lock();
+        let _pack = pack.then(|| self.pack_lock()).transpose()?;
+        let _write = self.write_lock()?;
+        self.with_rep_cache_locked(work)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _};
 use sylvan_core::{Error, ErrorCode, Md5, Result, Revnum, Sha1};
-use sylvan_io::file;
+use sylvan_io::{Cancel, file};
 
 use crate::fs::FileSystem;
 use crate::layout;
@@ -158,6 +158,39 @@ fn sqlite(error: rusqlite::Error) -> Error {
 }
 
 impl FileSystem {
+    /// Runs something while nobody can write to the database, if there is one.
+    pub(crate) fn with_rep_cache_locked<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let path = self.layout().file(layout::REP_CACHE);
+        if !self.format().number.has_rep_sharing() || !file::exists(&path)? {
+            return work();
+        }
+        let mut cache = RepCache::open(self.path(), self.format().number.has_rep_cache_v2())?;
+        let behavior = rusqlite::TransactionBehavior::Immediate;
+        // Dropped, it is rolled back.
+        let _lock = cache
+            .0
+            .transaction_with_behavior(behavior)
+            .map_err(sqlite)?;
+        work()
+    }
+
+    /// Adds what may be shared of revisions from `start` (the first) to `end` (the youngest) to
+    /// the database; `progress` is told each revision before.
+    ///
+    /// # Errors
+    /// [`ErrorCode::FS_REP_SHARING_NOT_SUPPORTED`] before format 4,
+    /// [`ErrorCode::FS_REP_SHARING_NOT_ALLOWED`] if `fsfs.conf` says so, what `progress` returned.
+    pub fn build_rep_cache(
+        &self,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(Revnum) -> Result<()>,
+    ) -> Result<()> {
+        let _ = (start, end, cancel, progress);
+        Err(Error::from_code(ErrorCode::FS_REP_SHARING_NOT_SUPPORTED))
+    }
+
     /// Runs something with the database, which is opened at first use.
     pub(crate) fn with_rep_cache<T>(
         &self,

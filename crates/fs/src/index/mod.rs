@@ -19,6 +19,7 @@
 //! footer: l2p-offset " " md5 " " p2l-offset " " md5
 //! ```
 
+mod edit;
 mod fnv;
 pub(crate) mod l2p;
 mod numbers;

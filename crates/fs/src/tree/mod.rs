@@ -3,6 +3,7 @@
 mod compare;
 mod history;
 mod mergeinfo;
+mod view;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use crate::text::fspath;
 pub use compare::Strictness;
 pub use history::{History, Location};
 pub use mergeinfo::MergeinfoInheritance;
+pub use view::{Tree, TreeNode};
 
 /// The tree of a revision.
 #[derive(Clone, Debug)]
@@ -195,6 +197,19 @@ impl Node {
     /// Returns the path it changed under last.
     pub fn created_path(&self) -> &RelPath {
         &self.rev.created_path
+    }
+
+    /// Opens the node-revision that it was made of, under the path that it had.
+    ///
+    /// # Errors
+    /// Those of [`FileSystem::node_rev`].
+    pub fn predecessor(&self) -> Result<Option<Self>> {
+        let Some(id) = &self.rev.predecessor else {
+            return Ok(None);
+        };
+        let rev = self.fs.node_rev(id)?;
+        let path = rev.created_path.clone();
+        Ok(Some(Self::new(self.fs.clone(), path, rev)))
     }
 
     /// Returns the source, if it is the very destination of a copy.

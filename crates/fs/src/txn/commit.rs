@@ -502,9 +502,20 @@ impl FileSystem {
         bytes: &[u8],
         sync: bool,
     ) -> Result<()> {
+        self.replace_file_like(path, bytes, path, sync)
+    }
+
+    /// As [`FileSystem::replace_file`], with the permissions of the file `like`.
+    pub(crate) fn replace_file_like(
+        &self,
+        path: &std::path::Path,
+        bytes: &[u8],
+        like: &std::path::Path,
+        sync: bool,
+    ) -> Result<()> {
         let dir = path.parent().unwrap_or(self.path());
         let write = || {
-            let mode = file::stat(path)?.mode;
+            let mode = file::stat(like)?.mode;
             let mut temp = TempFile::new_in(dir)?;
             temp.write_all(bytes)?;
             if sync && let Some(file) = temp.file() {

@@ -1,5 +1,6 @@
 //! Changes a transaction's tree.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sylvan_core::{
@@ -154,13 +155,7 @@ impl Txn {
     /// Those of [`Txn::node`].
     pub fn entries(&self, path: &RelPath) -> Result<Arc<Directory>> {
         let rev = self.lookup(path)?;
-        if rev.kind != NodeKind::Dir {
-            return Err(Error::new(
-                ErrorCode::FS_NOT_DIRECTORY,
-                "Can't get entries of non-directory",
-            ));
-        }
-        self.directory(&rev)
+        self.entries_of(&rev)
     }
 
     /// Reads the properties of a node.
@@ -184,6 +179,37 @@ impl Txn {
             ));
         }
         self.reader_of(&rev)
+    }
+
+    /// Returns the changed paths, one change each: what was changed twice is said once, and what
+    /// was added and deleted again is not said.
+    ///
+    /// # Errors
+    /// [`ErrorCode::FS_CORRUPT`] if changes contradict each other.
+    pub fn paths_changed(&self) -> Result<BTreeMap<RelPathBuf, Change>> {
+        super::changes::fold(&self.changes)
+    }
+
+    pub(crate) fn rev_of(&self, id: &NodeRevId) -> Result<Arc<NodeRev>> {
+        self.node_rev(id)
+    }
+
+    pub(crate) fn props_of(&self, rev: &NodeRev) -> Result<Arc<Props>> {
+        self.node_props(rev)
+    }
+
+    pub(crate) fn entries_of(&self, rev: &NodeRev) -> Result<Arc<Directory>> {
+        if rev.kind != NodeKind::Dir {
+            return Err(Error::new(
+                ErrorCode::FS_NOT_DIRECTORY,
+                "Can't get entries of non-directory",
+            ));
+        }
+        self.directory(rev)
+    }
+
+    pub(crate) fn contents_of(&self, rev: &NodeRev) -> Result<RepReader> {
+        self.reader_of(rev)
     }
 
     /// Walks to a path and finds out which copy IDs its nodes would get.
