@@ -14,6 +14,8 @@ const FORMAT_BEFORE_1_4: u32 = 3;
 pub struct Repos {
     path: PathBuf,
     fs: FileSystem,
+    /// The file with the environments of hooks; `None` if those are empty.
+    pub(crate) hooks_env: Option<PathBuf>,
 }
 
 impl Repos {
@@ -36,6 +38,7 @@ impl Repos {
         Ok(Self {
             path: path.to_owned(),
             fs,
+            hooks_env: None,
         })
     }
 

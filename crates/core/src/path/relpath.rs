@@ -46,6 +46,11 @@ impl RelPath {
         &self.0
     }
 
+    /// Writes the absolute form that repositories use: `/trunk/a`, `/` for the root.
+    pub fn to_fspath(&self) -> String {
+        format!("/{}", &self.0)
+    }
+
     /// Tells whether this is the root itself.
     pub const fn is_root(&self) -> bool {
         self.0.is_empty()

@@ -1,6 +1,6 @@
 //! Locking and unlocking.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use sylvan_core::{
@@ -22,8 +22,8 @@ use crate::uuid;
 pub struct Access {
     /// The user's name.
     pub user: Option<String>,
-    /// The tokens.
-    pub tokens: HashSet<String>,
+    /// The tokens, each with the path that the user says it is for.
+    pub tokens: BTreeMap<String, RelPathBuf>,
 }
 
 /// What is to be locked.
@@ -341,7 +341,7 @@ fn verify(lock: &Lock, access: &Access) -> Result<()> {
             ),
         ));
     }
-    if !access.tokens.contains(&lock.token) {
+    if !access.tokens.contains_key(&lock.token) {
         return Err(Error::new(
             ErrorCode::FS_BAD_LOCK_TOKEN,
             format!("Cannot verify lock on path '{path}'; no matching lock-token available"),

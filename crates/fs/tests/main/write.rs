@@ -526,7 +526,9 @@ fn locks_are_shared_with_debians_programs() {
         txn.commit(&access, now()).unwrap_err().code(),
         ErrorCode::FS_BAD_LOCK_TOKEN
     );
-    access.tokens.insert(lock.lock.token.clone());
+    access
+        .tokens
+        .insert(lock.lock.token.clone(), lock.lock.path.clone());
     txn.commit(&access, now()).unwrap();
     let mut txn = Txn::begin(&fs, fs.youngest().unwrap(), now()).unwrap();
     txn.delete(rel("A")).unwrap();

@@ -52,22 +52,30 @@ impl ConfigFile {
     /// # Errors
     /// `MALFORMED_FILE` for what breaks the rules of the dialect, and errors of the system.
     pub fn read(path: &Path) -> Result<Option<Self>> {
+        let mut file = Self::default();
+        Ok(file.load(path)?.then_some(file))
+    }
+
+    /// Reads a file into this one; tells whether it exists.
+    ///
+    /// # Errors
+    /// As [`ConfigFile::read`].
+    pub fn load(&mut self, path: &Path) -> Result<bool> {
         let text = match std::fs::read(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
             Err(error) => {
                 let action = format!("Can't open file '{}'", path.display());
                 return Err(Error::io(&error, action));
             }
         };
-        let mut file = Self::default();
-        file.parse(&text).map_err(|error| {
+        self.parse(&text).map_err(|error| {
             error.context(format!(
                 "Error while parsing config file: {}:",
                 path.display()
             ))
         })?;
-        Ok(Some(file))
+        Ok(true)
     }
 
     /// Reads text into this file; options that are there already are changed.
