@@ -22,6 +22,7 @@ pub mod glob;
 pub mod hash_dump;
 mod kind;
 mod lock;
+pub mod mergeinfo;
 pub mod opt;
 pub mod path;
 pub mod props;

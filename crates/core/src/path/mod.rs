@@ -26,6 +26,12 @@ pub fn is_backpath_present(path: &str) -> bool {
     path.split('/').any(|name| name == "..")
 }
 
+/// Orders paths so that what is in a folder follows it at once: a slash comes before all else.
+pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {
+    let rank = |byte: u8| if byte == b'/' { 0 } else { u16::from(byte) + 1 };
+    a.bytes().map(rank).cmp(b.bytes().map(rank))
+}
+
 /// Splits a slash-separated path into the part before its last slash and the rest.
 pub(crate) fn split_last(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
