@@ -83,6 +83,11 @@ impl Layout {
         self.in_shard(REVS, revision)
     }
 
+    /// The folder of a packed shard.
+    pub(crate) fn rev_packed_dir(&self, revision: Revnum) -> PathBuf {
+        self.packed_dir(REVS, revision)
+    }
+
     /// A file of a packed shard: `pack` or `manifest`.
     pub(crate) fn rev_packed(&self, revision: Revnum, kind: &str) -> PathBuf {
         self.packed_dir(REVS, revision).join(kind)

@@ -10,6 +10,7 @@
 //! ```
 
 mod pack;
+mod shard;
 mod write;
 
 use sylvan_core::{Error, ErrorCode, Props, Result, Revnum, hash_dump};

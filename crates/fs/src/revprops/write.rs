@@ -80,7 +80,7 @@ impl FileSystem {
         if sync { file::sync_dir(dir) } else { Ok(()) }
     }
 
-    fn compression_level(&self) -> u32 {
+    pub(super) fn compression_level(&self) -> u32 {
         if self.conf().compress_packed_revprops {
             5
         } else {

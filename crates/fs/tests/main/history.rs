@@ -33,6 +33,12 @@ type Tree = BTreeMap<String, Option<Vec<u8>>>;
 /// replacements, copies from older revisions, properties (with `svn:mergeinfo`), large and empty
 /// files.
 pub(crate) fn dump(seed: u64, revisions: usize) -> Vec<u8> {
+    dump_with(seed, revisions, 5)
+}
+
+/// As [`dump`], with up to `changes` changes a revision. With one, no content is replaced in the
+/// revision in which it is written.
+pub(crate) fn dump_with(seed: u64, revisions: usize, changes: usize) -> Vec<u8> {
     let mut writer = Writer {
         random: Random::new(seed),
         out: b"SVN-fs-dump-format-version: 2\n\n".to_vec(),
@@ -49,7 +55,7 @@ pub(crate) fn dump(seed: u64, revisions: usize) -> Vec<u8> {
         let tree = writer.trees[revision - 1].clone();
         writer.trees.push(tree);
         writer.revision(revision);
-        for _ in 0..1 + writer.random.below(5) {
+        for _ in 0..1 + writer.random.below(changes) {
             writer.change();
         }
     }

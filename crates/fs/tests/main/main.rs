@@ -3,5 +3,6 @@
 mod history;
 mod load;
 mod model;
+mod pack;
 mod read;
 mod write;
