@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use sylvan_core::{Md5, RelPath, RelPathBuf, Result, Revnum, Sha1};
 
-use crate::{CopyFrom, Editor, TextFormat, Token};
+use crate::{CopyFrom, Editor, Fulltext, TextFormat, Token};
 
 /// Passes calls on to an editor and asserts the rules in [`Editor`]'s documentation. For tests: it
 /// panics where a driver breaks one.
@@ -249,6 +249,14 @@ impl<E: Editor> Editor for CheckingEditor<E> {
             *self.file(file) = File::TextEnded;
         }
         Ok(known)
+    }
+
+    fn fulltext(&mut self, file: Token, text: Box<dyn Fulltext>) -> Result<()> {
+        let state = self.file(file);
+        assert_eq!(*state, File::NoText, "a file has one text");
+        *state = File::TextEnded;
+        let result = self.inner.fulltext(file, text);
+        self.note(result)
     }
 
     fn text_chunk(&mut self, file: Token, chunk: Bytes) -> Result<()> {

@@ -24,6 +24,19 @@ pub enum TextFormat {
     Fulltext,
 }
 
+/// A file's whole content, read piece by piece by whoever needs it, perhaps on another thread.
+pub trait Fulltext: Send + std::fmt::Debug {
+    /// Returns the length of the whole content.
+    fn size(&self) -> u64;
+
+    /// Returns the next piece, `None` at the end. The reader may not check the content's digest:
+    /// who takes it hashes it anyway and compares with that of [`Editor::close_file`].
+    ///
+    /// # Errors
+    /// If the content cannot be read or is damaged.
+    fn next_piece(&mut self) -> Result<Option<Bytes>>;
+}
+
 /// Receives the description of a tree change, call by call.
 ///
 /// All paths are relative to the root of the drive and given in full. The driver:
@@ -110,6 +123,17 @@ pub trait Editor: Send {
 
     /// Ends a file's content.
     fn text_end(&mut self, file: Token) -> Result<()>;
+
+    /// Gives a file's whole new content to be read by the receiver, now or up to the end of the
+    /// drive. Instead of `apply_text`, by drivers that have the content at hand; so that a receiver
+    /// with many threads reads it on the one that needs it.
+    fn fulltext(&mut self, file: Token, mut text: Box<dyn Fulltext>) -> Result<()> {
+        self.apply_text(file, None, TextFormat::Fulltext)?;
+        while let Some(piece) = text.next_piece()? {
+            self.text_chunk(file, piece)?;
+        }
+        self.text_end(file)
+    }
 
     /// Asks whether the receiver has the content with this digest. If it says so, it has taken that
     /// as the file's new content, and the driver sends none. Asked instead of `apply_text`, and

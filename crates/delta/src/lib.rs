@@ -17,5 +17,5 @@ pub mod fuzz;
 pub use apply::{Applier, Base, EmptyBase, SeekBase};
 pub use check::CheckingEditor;
 pub use count::CountingEditor;
-pub use editor::{CopyFrom, Editor, TextFormat, Token};
+pub use editor::{CopyFrom, Editor, Fulltext, TextFormat, Token};
 pub use report::ReportEntry;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use md5::Digest as _;
 use sylvan_core::{Error, Md5, Result, Revnum};
+use sylvan_delta::Fulltext;
 use sylvan_delta::svndiff::{Op, Version, WINDOW_SIZE, Window, WindowDecoder, WindowHeader};
 
 use super::{DeltaBase, RepHeader};
@@ -151,6 +152,14 @@ impl RepReader {
         }
     }
 
+    /// Leaves comparing the digest to the caller, who hashes the text anyway, and keeps nothing of
+    /// it in the cache: for texts that are read once.
+    #[must_use]
+    pub fn read_once(mut self) -> Self {
+        (self.md5, self.keep) = (None, None);
+        self
+    }
+
     /// Returns the length of the full text.
     pub const fn len(&self) -> u64 {
         self.expected
@@ -258,6 +267,16 @@ impl RepReader {
             fs.cache().put_text(key, &Bytes::from(text), weight);
         }
         Ok(())
+    }
+}
+
+impl Fulltext for RepReader {
+    fn size(&self) -> u64 {
+        self.expected
+    }
+
+    fn next_piece(&mut self) -> Result<Option<Bytes>> {
+        self.next_piece()
     }
 }
 

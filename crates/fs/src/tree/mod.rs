@@ -11,7 +11,7 @@ use sylvan_core::{
     Error, ErrorCode, Md5, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Sha1,
 };
 
-use crate::dir::Directory;
+use crate::dir::{DirEntry, Directory};
 use crate::error::{Where, not_directory, not_found};
 use crate::fs::FileSystem;
 use crate::id::{NodeRelation, NodeRevId};
@@ -271,6 +271,18 @@ impl Node {
             path: self.path.child(name)?,
             rev: self.fs.node_rev(&entry.id)?,
         }))
+    }
+
+    /// Opens an entry that was found in this folder.
+    ///
+    /// # Errors
+    /// [`ErrorCode::FS_CORRUPT`].
+    pub fn open_entry(&self, entry: &DirEntry) -> Result<Self> {
+        Ok(Self {
+            fs: self.fs.clone(),
+            path: self.path.child(&entry.name)?,
+            rev: self.fs.node_rev(&entry.id)?,
+        })
     }
 
     fn ensure_file(&self) -> Result<()> {
