@@ -26,6 +26,7 @@ pub mod mergeinfo;
 pub mod opt;
 pub mod path;
 pub mod props;
+pub mod repository;
 mod revnum;
 pub mod skel;
 pub mod text;

@@ -11,9 +11,13 @@
 //! # Ok::<(), sylvan_core::Error>(())
 //! ```
 
+mod compare;
+
 use std::collections::BTreeMap;
 
 use crate::{Error, ErrorCode, Result, path};
+
+pub use compare::MergeinfoDiff;
 
 /// Revisions from after `start` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

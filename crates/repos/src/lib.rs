@@ -3,15 +3,34 @@
 //! [`Repos`] is an open one: its folder, and the file system in it. Each module adds what one
 //! subject does with it, from the name of a hook to the report that drives an editor.
 
+mod access;
 mod commit;
+mod dated;
+mod deleted;
+mod dirent;
+mod file_revs;
+mod history;
 mod hooks;
 mod hooks_env;
+mod inherited;
+mod list;
+mod locations;
 mod locks;
+mod log;
+mod mergeinfo;
 mod repos;
+mod revision_access;
 mod revprops;
 
+pub use access::{ReadAccess, ReadCheck};
 pub use commit::post_commit_text;
+pub use dirent::{CommittedInfo, DirEntryReader};
+pub use file_revs::{FileRev, FileRevReceiver, FileRevsOptions};
+pub use history::HistoryReceiver;
 pub use hooks::{HOOKS, Hooks};
+pub use list::ListOptions;
+pub use locations::PreviousLocation;
 pub use locks::{Locked, Unlocked};
 pub use repos::Repos;
+pub use revision_access::RevisionAccess;
 pub use revprops::{RevpropHooks, check_node_prop, check_prop, normalized_prop};
