@@ -68,12 +68,40 @@ impl FileSystem {
         now: Timestamp,
     ) -> Result<Self> {
         let format = create.to_format();
-        let layout = Layout::new(db, &format);
-        let number = format.number;
         file::make_dir(db)?;
         // New files belong to the group of the folder.
         file::set_mode(db, file::stat(db)?.mode | 0o2000)?;
-        put(&layout.file(layout::FS_TYPE), b"fsfs\n")?;
+        put(&db.join(layout::FS_TYPE), b"fsfs\n")?;
+        Self::create_tree(db, &format, create.uuid.as_deref())?;
+        let number = format.number;
+        let layout = Layout::new(db, &format);
+        if number.has_config() {
+            put(&layout.file(conf::FILE_NAME), conf::TEMPLATE.as_bytes())?;
+        }
+        let conf = Conf::read(db, number)?;
+        let path = layout.rev(Revnum::ZERO);
+        put(&path, &revision_zero(&format, &conf)?)?;
+        file::set_read_only(&path, true)?;
+        let mut props = Props::new();
+        props.insert("svn:date".to_owned(), now.to_iso().into_bytes());
+        let path = layout.revprops(Revnum::ZERO);
+        put(&path, &hash_dump::write(&props))?;
+        file::set_read_only(&path, true)?;
+        // With this, the file system is ready.
+        let path = layout.file(layout::FORMAT);
+        put(&path, format.to_text().as_bytes())?;
+        file::set_read_only(&path, true)?;
+        if options.flush_to_disk {
+            file::sync_dir(db)?;
+        }
+        Self::open_with(db, options)
+    }
+
+    /// Makes folders and files of a file system, but for revisions, configuration and `format`.
+    /// What is there is replaced.
+    pub(crate) fn create_tree(db: &Path, format: &Format, uuid: Option<&str>) -> Result<()> {
+        let layout = Layout::new(db, format);
+        let number = format.number;
         for dir in [
             layout.rev_dir(Revnum::ZERO),
             layout.revprops_dir(Revnum::ZERO),
@@ -93,20 +121,8 @@ impl FileSystem {
         put(&layout.file(layout::WRITE_LOCK), b"")?;
         put(
             &layout.file(layout::UUID),
-            new_uuid(create, number)?.as_bytes(),
+            new_uuid(uuid, number)?.as_bytes(),
         )?;
-        if number.has_config() {
-            put(&layout.file(conf::FILE_NAME), conf::TEMPLATE.as_bytes())?;
-        }
-        let conf = Conf::read(db, number)?;
-        let path = layout.rev(Revnum::ZERO);
-        put(&path, &revision_zero(&format, &conf)?)?;
-        file::set_read_only(&path, true)?;
-        let mut props = Props::new();
-        props.insert("svn:date".to_owned(), now.to_iso().into_bytes());
-        let path = layout.revprops(Revnum::ZERO);
-        put(&path, &hash_dump::write(&props))?;
-        file::set_read_only(&path, true)?;
         if number.has_packing() {
             put(&layout.file(layout::MIN_UNPACKED_REV), b"0\n")?;
         }
@@ -114,24 +130,17 @@ impl FileSystem {
             put(&layout.file(layout::TXN_CURRENT), b"0\n")?;
             put(&layout.file(layout::TXN_CURRENT_LOCK), b"")?;
         }
-        // With this, the file system is ready.
-        let path = layout.file(layout::FORMAT);
-        put(&path, format.to_text().as_bytes())?;
-        file::set_read_only(&path, true)?;
-        if options.flush_to_disk {
-            file::sync_dir(db)?;
-        }
-        Self::open_with(db, options)
+        Ok(())
     }
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<()> {
-    file::create_new(path, MODE_FILE)?.write_all(bytes)
+    file::create_final(path, MODE_FILE)?.write_all(bytes)
 }
 
-fn new_uuid(create: &CreateOptions, number: FormatNumber) -> Result<String> {
-    let uuid = match &create.uuid {
-        Some(uuid) => uuid.clone(),
+fn new_uuid(uuid: Option<&str>, number: FormatNumber) -> Result<String> {
+    let uuid = match uuid {
+        Some(uuid) => uuid.to_owned(),
         None => uuid::random()?,
     };
     Ok(if number.has_instance_id() {

@@ -202,6 +202,15 @@ impl Format {
         self.addressing == Addressing::Logical
     }
 
+    /// Reads the file of the file system in the folder `db`.
+    pub(crate) fn read(db: &Path) -> Result<Self> {
+        let path = db.join(crate::layout::FORMAT);
+        match sylvan_io::file::read_if_exists(&path)? {
+            Some(text) => Self::parse(&text, &path),
+            None => Ok(Self::FORMAT_1),
+        }
+    }
+
     /// Parses the file; `path` is for errors.
     ///
     /// # Errors

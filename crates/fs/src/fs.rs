@@ -88,11 +88,11 @@ impl FileSystem {
     /// As [`FileSystem::open`].
     pub fn open_with(db: &Path, options: Options) -> Result<Self> {
         check_type(db)?;
-        let path = db.join(layout::FORMAT);
-        let format = match file::read_if_exists(&path)? {
-            Some(text) => Format::parse(&text, &path)?,
-            None => Format::FORMAT_1,
-        };
+        Self::open_as(db, Format::read(db)?, options)
+    }
+
+    /// As [`FileSystem::open_with`], with a format that the file does not say, or not yet.
+    pub(crate) fn open_as(db: &Path, format: Format, options: Options) -> Result<Self> {
         let layout = Layout::new(db, &format);
         let (uuid, instance_id) = read_uuid(&layout, &format)?;
         let conf = Conf::read(db, format.number)?;
@@ -558,11 +558,20 @@ pub(crate) fn dangling(db: &Path, id: &NodeRevId) -> Error {
     )
 }
 
-fn check_type(db: &Path) -> Result<()> {
+/// Reads which file system a folder has.
+pub(crate) fn read_type(db: &Path) -> Result<Vec<u8>> {
     let text = file::read_if_exists(&db.join(layout::FS_TYPE))?;
     // Before there was a choice, there was no such file.
     let text = text.unwrap_or_else(|| b"bdb".to_vec());
-    let name = text.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
+    Ok(text
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or(&[])
+        .to_vec())
+}
+
+fn check_type(db: &Path) -> Result<()> {
+    let name = &read_type(db)?[..];
     if name == b"fsfs" {
         return Ok(());
     }

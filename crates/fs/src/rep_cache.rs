@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use sylvan_core::{Error, ErrorCode, Md5, Result, Revnum, Sha1};
 use sylvan_io::{Cancel, file};
 
@@ -22,6 +23,8 @@ const SET: &str = "INSERT OR IGNORE INTO rep_cache (hash, revision, offset, size
     VALUES (?1, ?2, ?3, ?4, ?5)";
 const IN_RANGE: &str = "SELECT hash, revision, offset, size, expanded_size FROM rep_cache \
     WHERE revision >= ?1 AND revision <= ?2";
+
+const REMOVE: &str = "DELETE FROM rep_cache WHERE revision > ?1";
 
 /// How long another writer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -100,6 +103,12 @@ impl RepCache {
         transaction.commit().map_err(sqlite)
     }
 
+    /// Removes what is of revisions younger than `youngest`.
+    pub(crate) fn remove_younger_than(&self, youngest: Revnum) -> Result<()> {
+        let removed = self.0.execute(REMOVE, [youngest.number()]);
+        removed.map(drop).map_err(sqlite)
+    }
+
     /// Gives each representation in revisions from `start` to `end` to `sink`.
     pub(crate) fn each_in_range(
         &self,
@@ -120,6 +129,31 @@ impl RepCache {
         }
         Ok(())
     }
+}
+
+/// Copies the database while others may write to it; the copy can be written by its owner.
+pub(crate) fn hotcopy(from: &Path, to: &Path, cancel: &Cancel) -> Result<()> {
+    const PAGES: i32 = 1024;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let source = Connection::open_with_flags(from, flags).map_err(sqlite)?;
+    source.busy_timeout(PATIENCE).map_err(sqlite)?;
+    let mut target = Connection::open(to).map_err(sqlite)?;
+    target
+        .execute_batch("PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;")
+        .map_err(sqlite)?;
+    let backup = Backup::new(&source, &mut target).map_err(sqlite)?;
+    loop {
+        cancel.check()?;
+        match backup.step(PAGES).map_err(sqlite)? {
+            StepResult::Done => break,
+            StepResult::Busy | StepResult::Locked => std::thread::sleep(Duration::from_millis(25)),
+            _ => {}
+        }
+    }
+    drop(backup);
+    drop(target);
+    file::set_mode(to, file::stat(from)?.mode)?;
+    file::set_read_only(to, false)
 }
 
 /// Makes a representation of revision, offset, size and size of the full text.

@@ -57,10 +57,14 @@ impl FileSystem {
         if first != Revnum::ZERO {
             return remove_folder(&self.layout().revprops_dir(first), cancel);
         }
-        for number in 1..self.shard_size().cast_signed() {
+        let dir = self.layout().revprops_dir(first);
+        for (name, _) in file::read_dir(&dir)? {
             cancel.check()?;
-            let revision = Revnum::new(number).unwrap_or_default();
-            file::remove_if_exists(&self.layout().revprops(revision))?;
+            let name = String::from_utf8_lossy(&name).into_owned();
+            let revision = Revnum::parse(&name).filter(|revision| *revision > Revnum::ZERO);
+            if revision.is_some_and(|revision| self.shard_start(revision) == first) {
+                file::remove_if_exists(&dir.join(name))?;
+            }
         }
         Ok(())
     }

@@ -90,12 +90,7 @@ impl Txn {
     }
 
     fn ensure_same_format(&self) -> Result<()> {
-        let path = self.fs.layout().file(layout::FORMAT);
-        let now = match file::read_if_exists(&path)? {
-            Some(text) => crate::format::Format::parse(&text, &path)?,
-            None => crate::format::Format::FORMAT_1,
-        };
-        if now == *self.fs.format() {
+        if crate::format::Format::read(self.fs.path())? == *self.fs.format() {
             return Ok(());
         }
         Err(Error::new(

@@ -1,6 +1,7 @@
 //! File systems made by Debian's Subversion, read; and ours, read by it.
 
 mod history;
+mod hotcopy;
 mod load;
 mod model;
 mod pack;

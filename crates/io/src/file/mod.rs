@@ -28,10 +28,10 @@ pub use dir::Dir;
 pub use meta::{FileKind, Meta};
 pub use new::{Creation, NewFile};
 pub use paths::{
-    append, copy, create_final, create_new, exists, lstat, lstat_if_exists, make_dir, make_dir_all,
-    make_dir_with_mode, make_symlink, open, read, read_dir, read_if_exists, read_link, remove,
-    remove_dir, remove_if_exists, remove_tree, rename, set_executable, set_mode, set_mtime,
-    set_read_only, stat, sync_dir, write_atomic,
+    append, copy, copy_new, create_final, create_new, exists, lstat, lstat_if_exists, make_dir,
+    make_dir_all, make_dir_with_mode, make_symlink, open, read, read_dir, read_if_exists,
+    read_link, remove, remove_dir, remove_if_exists, remove_tree, rename, set_executable, set_mode,
+    set_mtime, set_read_only, stat, sync_dir, write_atomic,
 };
 pub use temp::TempFile;
 

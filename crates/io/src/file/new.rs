@@ -167,6 +167,13 @@ impl NewFile {
     }
 }
 
+/// Copies what is left of a file to the end of a new one, within the system where it can.
+pub(super) fn copy_rest(source: &mut std::fs::File, target: &NewFile) -> std::io::Result<()> {
+    crate::fault::step()?;
+    let mut target = std::fs::File::from(target.fd.try_clone()?);
+    std::io::copy(source, &mut target).map(drop)
+}
+
 impl AsFd for NewFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()

@@ -302,6 +302,34 @@ pub fn copy(from: &Path, to: &Path, permissions: bool) -> Result<()> {
     temp.persist(to)
 }
 
+/// Copies a file, with its permissions, to a new one under its final name where nobody else creates
+/// files; what is there is garbage.
+///
+/// # Errors
+/// `Can't open file`, `Can't create file`, `Can't copy … to …`; a part of it may be there then.
+pub fn copy_new(from: &Path, to: &Path) -> Result<()> {
+    const SMALL: usize = 64 << 10;
+    let cannot = |error: std::io::Error| {
+        let action = format!("Can't copy '{}' to '{}'", from.display(), to.display());
+        Error::io(&error, action)
+    };
+    let mut source = open(from)?;
+    let stat = rustix::fs::fstat(&source).map_err(|errno| failed(errno, "stat", from))?;
+    let wanted = Meta::from(stat);
+    let target = create_final(to, wanted.mode)?;
+    let mut head = vec![0; SMALL.min(usize::try_from(wanted.size).unwrap_or(SMALL)) + 1];
+    let filled = source.read(&mut head).map_err(cannot)?;
+    target.write_all(&head[..filled])?;
+    // A file's bytes are read one and all, so a buffer that is not full has them all.
+    if filled == head.len() || (filled as u64) < wanted.size {
+        super::new::copy_rest(&mut source, &target).map_err(cannot)?;
+    }
+    if target.meta()?.mode != wanted.mode {
+        set_mode(to, wanted.mode)?;
+    }
+    Ok(())
+}
+
 /// Sets the permission bits of a file; the umask does not count.
 ///
 /// # Errors
