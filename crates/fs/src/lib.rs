@@ -31,6 +31,7 @@ mod recover;
 pub mod rep;
 mod rep_cache;
 mod rev_file;
+mod rev_size;
 pub mod revprops;
 pub mod stats;
 mod text;

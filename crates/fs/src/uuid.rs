@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read as _;
 
-use sylvan_core::{Error, Result};
+use sylvan_core::{Error, ErrorCode, Result};
 
 /// Makes a random UUID (version 4), in its text form.
 ///
@@ -27,6 +27,24 @@ pub fn random() -> Result<String> {
     Ok(text)
 }
 
+/// Requires that text is a UUID: 36 hex digits and dashes.
+///
+/// # Errors
+/// [`ErrorCode::BAD_UUID`].
+pub fn check(text: &str) -> Result<()> {
+    let is_right = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    if text.len() == 36 && text.bytes().enumerate().all(is_right) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::BAD_UUID,
+        format!("Malformed UUID '{text}'"),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -35,5 +53,22 @@ mod tests {
         assert_ne!(a, b);
         assert_eq!((a.len(), &a[14..15]), (36, "4"));
         assert_eq!(a.matches('-').count(), 4);
+    }
+
+    #[test]
+    fn what_is_no_uuid_is_refused() {
+        assert!(super::check("002616bc-58a5-435C-8fdc-641477f5d51b").is_ok());
+        for text in [
+            "",
+            "x",
+            "002616bc-58a5-435c-8fdc641477f5d51b1",
+            "002616bc-58a5-435c-8fdc-641477f5d51g",
+        ] {
+            let error = super::check(text).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("E125008: Malformed UUID '{text}'")
+            );
+        }
     }
 }

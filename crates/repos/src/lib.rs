@@ -4,7 +4,9 @@
 //! subject does with it, from the name of a hook to the report that drives an editor.
 
 mod access;
+mod admin;
 mod commit;
+mod create;
 mod dated;
 mod deleted;
 mod dirent;
@@ -21,9 +23,11 @@ mod mergeinfo;
 mod repos;
 mod revision_access;
 mod revprops;
+mod templates;
 
 pub use access::{ReadAccess, ReadCheck};
 pub use commit::post_commit_text;
+pub use create::CreateOptions;
 pub use dirent::{CommittedInfo, DirEntryReader};
 pub use file_revs::{FileRev, FileRevReceiver, FileRevsOptions};
 pub use history::HistoryReceiver;

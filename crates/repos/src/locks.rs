@@ -51,37 +51,19 @@ impl Repos {
         let comment = request.comment.as_deref();
         let mut allowed = BTreeMap::new();
         for (path, target) in targets {
-            let token = match hooks.pre_lock(path, user, comment, request.steal) {
-                Ok(token) => token,
-                Err(error) => {
-                    paths.insert(path.clone(), Err(error));
-                    continue;
+            match hooks.pre_lock(path, user, comment, request.steal) {
+                Ok(token) => {
+                    let mut target = target.clone();
+                    target.token = token.or(target.token);
+                    allowed.insert(path.clone(), target);
                 }
-            };
-            let mut target = target.clone();
-            target.token = token.or(target.token);
-            allowed.insert(path.clone(), target);
+                Err(error) => drop(paths.insert(path.clone(), Err(error))),
+            }
         }
         if allowed.is_empty() {
             return Ok(Locked { paths, after: None });
         }
-        if !comment.is_none_or(is_xml_safe) {
-            let text = "Lock comment contains illegal characters";
-            return Err(Error::new(ErrorCode::XML_UNESCAPABLE_DATA, text));
-        }
-        allowed.retain(|path, target| {
-            let checked = target.token.as_deref().map_or(Ok(()), check_token);
-            match checked {
-                Ok(()) => true,
-                Err(error) => {
-                    paths.insert(path.clone(), Err(error));
-                    false
-                }
-            }
-        });
-        if !allowed.is_empty() {
-            paths.extend(self.fs().lock(&allowed, user, request, now)?);
-        }
+        paths.extend(self.lock_without_hooks(&allowed, user, request, now)?);
         let done = done(&paths);
         let after = if done.is_empty() {
             None
@@ -94,6 +76,35 @@ impl Repos {
             })
         };
         Ok(Locked { paths, after })
+    }
+
+    /// As [`Repos::lock`], without the hooks.
+    ///
+    /// # Errors
+    /// As [`Repos::lock`].
+    pub fn lock_without_hooks(
+        &self,
+        targets: &BTreeMap<RelPathBuf, LockTarget>,
+        user: &str,
+        request: &LockRequest,
+        now: Timestamp,
+    ) -> Result<BTreeMap<RelPathBuf, Result<FsLock>>> {
+        if !request.comment.as_deref().is_none_or(is_xml_safe) {
+            let text = "Lock comment contains illegal characters";
+            return Err(Error::new(ErrorCode::XML_UNESCAPABLE_DATA, text));
+        }
+        let mut paths = BTreeMap::new();
+        let mut allowed = BTreeMap::new();
+        for (path, target) in targets {
+            match target.token.as_deref().map_or(Ok(()), check_token) {
+                Ok(()) => drop(allowed.insert(path.clone(), target.clone())),
+                Err(error) => drop(paths.insert(path.clone(), Err(error))),
+            }
+        }
+        if !allowed.is_empty() {
+            paths.extend(self.fs().lock(&allowed, user, request, now)?);
+        }
+        Ok(paths)
     }
 
     /// Unlocks paths; runs the hooks `pre-unlock` and `post-unlock`. `tokens` has each path's

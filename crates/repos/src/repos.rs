@@ -5,14 +5,15 @@ use sylvan_fs::{FileSystem, Options};
 use sylvan_io::file;
 
 /// The format of repositories since Subversion 1.4, written to the file `format`.
-const FORMAT: u32 = 5;
+pub(crate) const FORMAT: u32 = 5;
 /// The format before; the same but for Berkeley DB.
-const FORMAT_BEFORE_1_4: u32 = 3;
+pub(crate) const FORMAT_BEFORE_1_4: u32 = 3;
 
 /// An open repository. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Repos {
     path: PathBuf,
+    format: u32,
     fs: FileSystem,
     /// The file with the environments of hooks; `None` if those are empty.
     pub(crate) hooks_env: Option<PathBuf>,
@@ -33,10 +34,11 @@ impl Repos {
     /// `REPOS_UNSUPPORTED_VERSION` for another format than Subversion's, those of
     /// [`FileSystem::open_with`], and if a file cannot be read.
     pub fn open_with(path: &Path, options: Options) -> Result<Self> {
-        check_format(&path.join("format"))?;
+        let format = read_format(path)?;
         let fs = FileSystem::open_with(&path.join("db"), options)?;
         Ok(Self {
             path: path.to_owned(),
+            format,
             fs,
             hooks_env: None,
         })
@@ -52,6 +54,26 @@ impl Repos {
     /// Returns the root folder.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the number of its format: 5, or 3 before Subversion 1.4.
+    pub const fn format(&self) -> u32 {
+        self.format
+    }
+
+    /// Returns the minor number of the oldest Subversion 1 that can use it.
+    pub fn minor_version(&self) -> u32 {
+        let own = if self.format == FORMAT { 4 } else { 0 };
+        self.fs.format().number.minor_version().max(own)
+    }
+
+    /// Returns what clients may ask of it.
+    pub fn capabilities(&self) -> &'static [&'static str] {
+        if self.fs.format().number.has_mergeinfo() {
+            &["mergeinfo"]
+        } else {
+            &[]
+        }
     }
 
     /// Returns the folder of the hooks.
@@ -84,8 +106,10 @@ fn looks_like_repository(path: &Path) -> bool {
         && is(std::fs::metadata(path.join("db")).map(|meta| meta.is_dir()))
 }
 
-fn check_format(path: &Path) -> Result<()> {
-    let text = file::read(path)?;
+/// Reads the format of the repository whose root folder is `root`.
+pub(crate) fn read_format(root: &Path) -> Result<u32> {
+    let path = root.join("format");
+    let text = file::read(&path)?;
     let shown = path.display();
     if text.is_empty() {
         let text = format!("Reading '{shown}'");
@@ -99,7 +123,7 @@ fn check_format(path: &Path) -> Result<()> {
     }
     let line = String::from_utf8_lossy(line);
     match line.parse::<u32>() {
-        Ok(FORMAT | FORMAT_BEFORE_1_4) => Ok(()),
+        Ok(format @ (FORMAT | FORMAT_BEFORE_1_4)) => Ok(format),
         _ => Err(Error::new(
             ErrorCode::REPOS_UNSUPPORTED_VERSION,
             format!(

@@ -6,7 +6,7 @@ use sylvan_core::{Error, ErrorCode, NodeKind, Props, Result, Revnum, Sha1, hash_
 use sylvan_io::file::{self, MODE_FILE};
 
 use super::proto::Proto;
-use super::{Key, Txn, TxnNode};
+use super::{CLIENT_DATE, Key, Txn, TxnNode};
 use crate::change::Change;
 use crate::dir::Directory;
 use crate::fs::FileSystem;
@@ -100,10 +100,7 @@ impl Txn {
     pub fn open(fs: &FileSystem, id: TxnId) -> Result<Self> {
         let dir = fs.layout().txn_dir(id);
         if !file::exists(&dir)? {
-            return Err(Error::new(
-                ErrorCode::FS_NO_SUCH_TRANSACTION,
-                format!("No such transaction '{id}'"),
-            ));
+            return Err(no_such_txn(id));
         }
         let lock = FileLock::try_now(&fs.layout().proto_rev_lock(id))?;
         if lock.is_none() {
@@ -224,6 +221,34 @@ impl Txn {
         }
         self.proto.resume(len)
     }
+}
+
+/// Sets or removes a property of a transaction that is on the disk, whoever works on it.
+///
+/// # Errors
+/// [`ErrorCode::FS_NO_SUCH_TRANSACTION`], and if the properties cannot be read or written.
+pub fn change_prop(fs: &FileSystem, id: TxnId, name: &str, value: Option<&[u8]>) -> Result<()> {
+    let dir = fs.layout().txn_dir(id);
+    if !file::exists(&dir)? {
+        return Err(no_such_txn(id));
+    }
+    let path = dir.join(PROPS);
+    let mut props = read_props(&path)?;
+    if name == "svn:date" && props.contains_key(CLIENT_DATE) {
+        props.insert(CLIENT_DATE.to_owned(), b"1".to_vec());
+    }
+    match value {
+        Some(value) => drop(props.insert(name.to_owned(), value.to_vec())),
+        None => drop(props.remove(name)),
+    }
+    file::write_atomic(&path, &hash_dump::write(&props), MODE_FILE)
+}
+
+fn no_such_txn(id: TxnId) -> Error {
+    Error::new(
+        ErrorCode::FS_NO_SUCH_TRANSACTION,
+        format!("No such transaction '{id}'"),
+    )
 }
 
 fn read_props(path: &std::path::Path) -> Result<Props> {

@@ -1,0 +1,138 @@
+//! `svnadmin`, which makes repositories and looks after them.
+
+mod env;
+mod help;
+mod invocation;
+mod options;
+mod repository;
+mod subcommands;
+mod version;
+
+mod build_repcache;
+mod create;
+mod dblogs;
+mod deltify;
+mod freeze;
+mod hotcopy;
+mod info;
+mod lock;
+mod lslocks;
+mod pack;
+mod recover;
+mod rev_size;
+mod revprop;
+mod rmlocks;
+mod setuuid;
+mod txns;
+mod unlock;
+mod upgrade;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use sylvan_cmdline::table::Program;
+use sylvan_cmdline::{error, signal};
+use sylvan_core::{Error, ErrorCode, Result};
+use sylvan_io::fault;
+
+use crate::env::{Env, Exit};
+use crate::invocation::Invocation;
+
+/// The tables of this program.
+static PROGRAM: Program = Program {
+    name: "svnadmin",
+    options: options::OPTIONS,
+    subcommands: subcommands::SUBCOMMANDS,
+    globals: &[],
+};
+
+/// Runs one subcommand.
+type Run = fn(&mut Env, &Invocation) -> Result<Exit>;
+
+/// Returns what runs a subcommand, `None` if it is known but not built yet.
+fn run_of(name: &str) -> Option<Run> {
+    Some(match name {
+        "build-repcache" => build_repcache::run,
+        "create" => create::run,
+        "delrevprop" => revprop::delete,
+        "deltify" => deltify::run,
+        "freeze" => freeze::run,
+        "help" => help::run,
+        "hotcopy" => hotcopy::run,
+        "info" => info::run,
+        "list-dblogs" => dblogs::list,
+        "list-unused-dblogs" => dblogs::list,
+        "lock" => lock::run,
+        "lslocks" => lslocks::run,
+        "lstxns" => txns::list,
+        "pack" => pack::run,
+        "recover" => recover::run,
+        "rev-size" => rev_size::run,
+        "rmlocks" => rmlocks::run,
+        "rmtxns" => txns::remove,
+        "setlog" => revprop::set_log,
+        "setrevprop" => revprop::set,
+        "setuuid" => setuuid::run,
+        "unlock" => unlock::run,
+        "upgrade" => upgrade::run,
+        "--version" => help::run,
+        _ => return None,
+    })
+}
+
+fn main() -> ExitCode {
+    let mut env = Env::standard();
+    let words = std::env::args_os().skip(1).collect();
+    let ended = start(&mut env, words);
+    let flushed = env.out.flush();
+    let exit = ended.and_then(|exit| flushed.map(|()| exit));
+    let code = match exit {
+        Ok(exit) => exit.code(),
+        Err(error) => {
+            error::print(&mut env.out, PROGRAM.name, &error);
+            ExitCode::FAILURE
+        }
+    };
+    signal::end_by_caught(&env.cancel);
+    code
+}
+
+fn start(env: &mut Env, words: Vec<OsString>) -> Result<Exit> {
+    if words.is_empty() {
+        return Ok(help::hint(env));
+    }
+    let inv = match invocation::parse(&PROGRAM, words)? {
+        Ok(inv) => inv,
+        Err(said) => {
+            env.out.error_bytes(&said.0);
+            return Ok(Exit::Failure);
+        }
+    };
+    if let Some(plan) = std::env::var_os(fault::VARIABLE) {
+        fault::arm(&plan.to_string_lossy())?;
+    }
+    let run = run_of(inv.command.name).unwrap_or(not_yet);
+    if !["help", "--version"].contains(&inv.command.name) {
+        signal::catch(&env.cancel);
+    }
+    run(env, &inv).map_err(with_hint)
+}
+
+fn not_yet(_: &mut Env, inv: &Invocation) -> Result<Exit> {
+    Err(Error::new(
+        ErrorCode::UNSUPPORTED_FEATURE,
+        format!("Subcommand '{}' is not implemented yet", inv.command.name),
+    ))
+}
+
+/// Adds to an error about arguments where help is to be found.
+fn with_hint(error: Error) -> Error {
+    let is_about_arguments = [
+        ErrorCode::CL_INSUFFICIENT_ARGS,
+        ErrorCode::CL_ARG_PARSING_ERROR,
+    ];
+    if is_about_arguments.contains(&error.code()) {
+        return error.context("Try 'svnadmin help' for more info");
+    }
+    error
+}
