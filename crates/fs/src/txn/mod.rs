@@ -39,7 +39,7 @@ use crate::text::{base36, corrupt, parse_base36};
 
 pub use commit::Committed;
 pub use disk::change_prop;
-pub use tree::TextWriter;
+pub use tree::{OpenText, TextWriter};
 
 use proto::Proto;
 

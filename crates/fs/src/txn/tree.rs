@@ -615,6 +615,19 @@ impl Txn {
     /// # Errors
     /// Those of [`Txn::node`]; [`ErrorCode::FS_NOT_FILE`].
     pub fn begin_text(&mut self, path: &RelPath) -> Result<TextWriter<'_>> {
+        let text = self.open_text(path)?;
+        Ok(TextWriter {
+            txn: self,
+            text: Some(text),
+        })
+    }
+
+    /// As [`Txn::begin_text`], for callers that do other things in between; no other content may
+    /// be begun before this one is closed or given up.
+    ///
+    /// # Errors
+    /// As [`Txn::begin_text`].
+    pub fn open_text(&mut self, path: &RelPath) -> Result<OpenText> {
         let mut steps = self.open_path(path, Last::Required)?.steps;
         let id = self.make_mutable(&mut steps)?;
         let rev = self.txn_node(&id)?.rev.clone();
@@ -624,13 +637,89 @@ impl Txn {
                 "Attempted to set textual contents of a *non*-file node",
             ));
         }
-        let writer = self.begin_rep(&rev, ItemKind::FileRep, true)?;
-        Ok(TextWriter {
-            txn: self,
+        Ok(OpenText {
             id,
             path: path.to_owned(),
-            writer: Some(writer),
+            writer: self.begin_rep(&rev, ItemKind::FileRep, true)?,
         })
+    }
+
+    /// Appends to a content.
+    ///
+    /// # Errors
+    /// If it cannot be written, or the base of the delta cannot be read.
+    pub fn push_text(&mut self, text: &mut OpenText, piece: &[u8]) -> Result<()> {
+        text.writer.push(self, piece)
+    }
+
+    /// Ends a content, checks it against a digest, and returns its digests.
+    ///
+    /// # Errors
+    /// [`ErrorCode::CHECKSUM_MISMATCH`]; the file is as it was then.
+    pub fn close_text(
+        &mut self,
+        mut text: OpenText,
+        expected: Option<Md5>,
+    ) -> Result<(Md5, Option<Sha1>)> {
+        let done = self.finish_text(&mut text, expected);
+        if done.is_err() {
+            self.proto.cancel_item()?;
+        }
+        done
+    }
+
+    /// Gives up a content; the file is as it was.
+    ///
+    /// # Errors
+    /// If what was written cannot be cut off.
+    pub fn cancel_text(&mut self, text: OpenText) -> Result<()> {
+        drop(text);
+        self.proto.cancel_item()
+    }
+
+    fn finish_text(
+        &mut self,
+        text: &mut OpenText,
+        expected: Option<Md5>,
+    ) -> Result<(Md5, Option<Sha1>)> {
+        let mut rep = text.writer.finish_data(self)?;
+        if let Some(expected) = expected.filter(|expected| *expected != rep.md5) {
+            let what = format!("Checksum mismatch for '{}'", fspath(&text.path));
+            return Err(crate::error::checksum_mismatch(&what, expected, rep.md5));
+        }
+        rep.uniquifier = self.new_uniquifier();
+        let start = self.proto.item_start();
+        let shared = self.shared_rep(&rep, start, None)?;
+        if let Some(shared) = shared {
+            self.proto.cancel_item()?;
+            rep = Representation {
+                uniquifier: rep.uniquifier,
+                ..shared
+            };
+        } else {
+            text.writer.close(self, &mut rep, start);
+            if let Some(sha1) = rep.sha1.filter(|_| self.fs.conf().rep_sharing) {
+                self.proto.by_sha1.insert(sha1, rep);
+            }
+        }
+        let node = self.txn_node_mut(&text.id)?;
+        node.rev.text = Some(rep);
+        self.add_change(&text.path, text.id, NodeKind::File, ChangeKind::Modify)
+            .text_mod = true;
+        Ok((rep.md5, rep.sha1))
+    }
+}
+
+/// The content of a file that is being written.
+pub struct OpenText {
+    id: NodeRevId,
+    path: RelPathBuf,
+    writer: RepWriter,
+}
+
+impl std::fmt::Debug for OpenText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("OpenText").field(&self.path).finish()
     }
 }
 
@@ -638,19 +727,17 @@ impl Txn {
 /// was.
 pub struct TextWriter<'t> {
     txn: &'t mut Txn,
-    id: NodeRevId,
-    path: RelPathBuf,
-    writer: Option<RepWriter>,
+    text: Option<OpenText>,
 }
 
 impl TextWriter<'_> {
     /// Appends to the content.
     ///
     /// # Errors
-    /// If it cannot be written, or the base of the delta cannot be read.
+    /// As [`Txn::push_text`].
     pub fn push(&mut self, piece: &[u8]) -> Result<()> {
-        match &mut self.writer {
-            Some(writer) => writer.push(self.txn, piece),
+        match &mut self.text {
+            Some(text) => self.txn.push_text(text, piece),
             None => Ok(()),
         }
     }
@@ -658,57 +745,20 @@ impl TextWriter<'_> {
     /// Ends the content, checks it against a digest, and returns its digests.
     ///
     /// # Errors
-    /// [`ErrorCode::CHECKSUM_MISMATCH`]; the file is as it was then.
+    /// As [`Txn::close_text`].
     pub fn finish(mut self, expected: Option<Md5>) -> Result<(Md5, Option<Sha1>)> {
-        let Some(mut writer) = self.writer.take() else {
-            return Err(corrupt("Content was ended before"));
-        };
-        let done = self.finish_with(&mut writer, expected);
-        if done.is_err() {
-            self.txn.proto.cancel_item()?;
+        match self.text.take() {
+            Some(text) => self.txn.close_text(text, expected),
+            None => Err(corrupt("Content was ended before")),
         }
-        done
-    }
-
-    fn finish_with(
-        &mut self,
-        writer: &mut RepWriter,
-        expected: Option<Md5>,
-    ) -> Result<(Md5, Option<Sha1>)> {
-        let txn = &mut *self.txn;
-        let mut rep = writer.finish_data(txn)?;
-        if let Some(expected) = expected.filter(|expected| *expected != rep.md5) {
-            let what = format!("Checksum mismatch for '{}'", fspath(&self.path));
-            return Err(crate::error::checksum_mismatch(&what, expected, rep.md5));
-        }
-        rep.uniquifier = txn.new_uniquifier();
-        let start = txn.proto.item_start();
-        let shared = txn.shared_rep(&rep, start, None)?;
-        if let Some(shared) = shared {
-            txn.proto.cancel_item()?;
-            rep = Representation {
-                uniquifier: rep.uniquifier,
-                ..shared
-            };
-        } else {
-            writer.close(txn, &mut rep, start);
-            if let Some(sha1) = rep.sha1.filter(|_| txn.fs.conf().rep_sharing) {
-                txn.proto.by_sha1.insert(sha1, rep);
-            }
-        }
-        let node = txn.txn_node_mut(&self.id)?;
-        node.rev.text = Some(rep);
-        txn.add_change(&self.path, self.id, NodeKind::File, ChangeKind::Modify)
-            .text_mod = true;
-        Ok((rep.md5, rep.sha1))
     }
 }
 
 impl Drop for TextWriter<'_> {
     fn drop(&mut self) {
-        if self.writer.is_some() {
+        if let Some(text) = self.text.take() {
             // What cannot be cut off now is found when the transaction goes on.
-            let _ = self.txn.proto.cancel_item();
+            let _ = self.txn.cancel_text(text);
         }
     }
 }
