@@ -20,9 +20,11 @@ mod locations;
 mod locks;
 mod log;
 mod mergeinfo;
+pub mod report;
 mod repos;
 mod revision_access;
 mod revprops;
+mod send;
 mod templates;
 
 pub use access::{ReadAccess, ReadCheck};
@@ -38,3 +40,4 @@ pub use locks::{Locked, Unlocked};
 pub use repos::Repos;
 pub use revision_access::RevisionAccess;
 pub use revprops::{RevpropHooks, check_node_prop, check_prop, normalized_prop};
+pub use send::Texts;
