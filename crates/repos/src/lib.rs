@@ -6,6 +6,7 @@
 mod access;
 mod admin;
 mod commit;
+mod commit_editor;
 mod create;
 mod dated;
 mod deleted;
@@ -31,6 +32,7 @@ mod templates;
 
 pub use access::{ReadAccess, ReadCheck};
 pub use commit::post_commit_text;
+pub use commit_editor::{CommitCheck, CommitEditor, CommitEditorOptions, CommitInfo, Needs};
 pub use create::CreateOptions;
 pub use delta::{DeltaOptions, dir_delta};
 pub use dirent::{CommittedInfo, DirEntryReader};
