@@ -8,11 +8,14 @@ pub mod auth;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod http;
+mod local;
 mod open;
 mod segments;
 mod session;
 mod svn;
 pub mod tunnel;
+
+pub use sylvan_fs::Cache;
 
 pub use open::{Context, open, open_following};
 pub use session::*;

@@ -1,10 +1,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sylvan_core::{Error, ErrorCode, Result, Url};
+use sylvan_fs::Cache;
 use sylvan_io::{Cancel, Config, Progress};
 
 use crate::auth::Auth;
-use crate::{Session, http, svn};
+use crate::{Session, http, local, svn};
 
 /// What all sessions of a program share.
 #[derive(Clone)]
@@ -17,6 +18,8 @@ pub struct Context {
     pub cancel: Cancel,
     /// Counts what sessions receive.
     pub progress: Progress,
+    /// What is kept of repositories on this machine.
+    pub cache: Cache,
 }
 
 impl Context {
@@ -27,6 +30,7 @@ impl Context {
             auth: Arc::new(Mutex::new(auth)),
             cancel: Cancel::new(),
             progress: Progress::new(),
+            cache: Cache::default(),
         }
     }
 
@@ -49,6 +53,7 @@ pub fn open(url: &Url, context: &Context) -> Result<Box<dyn Session>> {
     let opened = match url.scheme() {
         "http" | "https" => http::open(url, context),
         "svn" => svn::open(url, context),
+        "file" => local::open(url, context),
         tunneled if tunneled.starts_with("svn+") => svn::open(url, context),
         _ => {
             return Err(Error::new(

@@ -195,6 +195,7 @@ impl SharedAccess {
             auth: Arc::new(Mutex::new(self.credentials.auth(&self.config))),
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
+            cache: sylvan_ra::Cache::default(),
         })
     }
 }

@@ -1,0 +1,371 @@
+use std::io::Write;
+use std::time::SystemTime;
+
+use sylvan_core::{
+    Depth, Error, ErrorCode, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Timestamp,
+    Url, props,
+};
+use sylvan_delta::{Editor, ReportEntry};
+use sylvan_fs::{FileSystem, Node, Root};
+use sylvan_repos::report::{Report, ReportOptions};
+use sylvan_repos::{ListOptions, ReadAccess, Repos, Texts};
+
+use super::place::Place;
+use crate::{
+    Capability, Context, DirEntry, DirEntryFields, Directory, InheritedProps, ListReceiver,
+    LocationSegment, LogOptions, LogReceiver, Session, UpdateOptions,
+};
+
+/// A session with a repository on this machine.
+pub(super) struct LocalSession {
+    place: Place,
+    url: Url,
+    context: Context,
+}
+
+impl LocalSession {
+    pub(super) fn new(place: Place, url: &Url, context: &Context) -> Self {
+        Self {
+            place,
+            url: url.clone(),
+            context: context.clone(),
+        }
+    }
+
+    const fn repos(&self) -> &Repos {
+        &self.place.repos
+    }
+
+    fn fs(&self) -> &FileSystem {
+        self.place.repos.fs()
+    }
+
+    fn root(&self, rev: Option<Revnum>) -> Result<Root> {
+        let rev = rev.map_or_else(|| self.fs().youngest(), Ok)?;
+        self.fs().revision_root(rev)
+    }
+
+    /// Returns a node's properties, those of its last change too.
+    fn props(&self, node: &Node) -> Result<Props> {
+        let mut found = (*node.props()?).clone();
+        let rev = node.created_revision().unwrap_or_default();
+        let mut revprops = self.fs().revprops(rev)?;
+        let mut set = |name: &str, value: Option<Vec<u8>>| {
+            value.and_then(|value| found.insert(name.to_owned(), value))
+        };
+        set(
+            props::ENTRY_COMMITTED_REV,
+            Some(rev.to_string().into_bytes()),
+        );
+        set(
+            props::ENTRY_COMMITTED_DATE,
+            revprops.remove(props::REVISION_DATE),
+        );
+        set(
+            props::ENTRY_LAST_AUTHOR,
+            revprops.remove(props::REVISION_AUTHOR),
+        );
+        set(
+            props::ENTRY_UUID,
+            Some(self.fs().uuid().to_owned().into_bytes()),
+        );
+        Ok(found)
+    }
+
+    fn relative(&self, url: &Url) -> Result<RelPathBuf> {
+        let root = &self.place.root;
+        self.place.relative(url).ok_or_else(|| {
+            Error::new(
+                ErrorCode::RA_ILLEGAL_URL,
+                format!("'{url}'\nis not the same repository as\n'{root}'"),
+            )
+        })
+    }
+
+    fn report(
+        &self,
+        options: &UpdateOptions,
+        switch: Option<&Url>,
+        texts: Texts,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()> {
+        match self.begin_report(options, switch, texts, report) {
+            Ok(report) => report.finish(editor, ReadAccess::ALL, &self.context.cancel),
+            Err(error) => Err(match editor.abort_edit() {
+                Ok(()) => error,
+                Err(other) => error.attach(other),
+            }),
+        }
+    }
+
+    fn begin_report(
+        &self,
+        options: &UpdateOptions,
+        switch: Option<&Url>,
+        texts: Texts,
+        entries: &[ReportEntry],
+    ) -> Result<Report> {
+        let options = ReportOptions {
+            rev: options.rev.map_or_else(|| self.fs().youngest(), Ok)?,
+            base: self.place.path.clone(),
+            target: options.target.clone(),
+            switch: switch.map(|url| self.relative(url)).transpose()?,
+            depth: options.depth,
+            ignore_ancestry: options.ignore_ancestry,
+            send_copyfrom_args: options.send_copyfrom_args,
+            texts,
+            now: now(),
+        };
+        let mut report = Report::begin(self.repos(), options)?;
+        for entry in entries {
+            match entry {
+                ReportEntry::SetPath {
+                    path,
+                    rev,
+                    depth,
+                    start_empty,
+                    lock_token,
+                } => report.set_path(path, *rev, *depth, *start_empty, lock_token.as_deref())?,
+                ReportEntry::DeletePath { path } => report.delete_path(path)?,
+                ReportEntry::LinkPath {
+                    path,
+                    url,
+                    rev,
+                    depth,
+                    start_empty,
+                    lock_token,
+                } => {
+                    let link = self.relative(url)?;
+                    let token = lock_token.as_deref();
+                    report.link_path(path, &link, *rev, *depth, *start_empty, token)?;
+                }
+            }
+        }
+        Ok(report)
+    }
+}
+
+fn now() -> Timestamp {
+    SystemTime::now().into()
+}
+
+fn path_not_found(path: &RelPath) -> Error {
+    Error::new(ErrorCode::FS_NOT_FOUND, format!("'/{path}' path not found"))
+}
+
+impl Session for LocalSession {
+    fn url(&self) -> &Url {
+        &self.url
+    }
+
+    fn reparent(&mut self, url: &Url) -> Result<()> {
+        let Some(path) = self.place.relative(url) else {
+            let root = &self.place.root;
+            return Err(Error::new(
+                ErrorCode::RA_ILLEGAL_URL,
+                format!("URL '{url}' is not a child of the session's repository root URL '{root}'"),
+            ));
+        };
+        self.place.path = path;
+        self.url = url.clone();
+        Ok(())
+    }
+
+    fn repos_root(&mut self) -> Result<Url> {
+        Ok(self.place.root.clone())
+    }
+
+    fn uuid(&mut self) -> Result<String> {
+        Ok(self.fs().uuid().to_owned())
+    }
+
+    fn has_capability(&mut self, capability: Capability) -> Result<bool> {
+        Ok(match capability {
+            Capability::Mergeinfo => self.fs().format().number.has_mergeinfo(),
+            _ => true,
+        })
+    }
+
+    fn latest_rev(&mut self) -> Result<Revnum> {
+        self.fs().youngest()
+    }
+
+    fn dated_rev(&mut self, time: Timestamp) -> Result<Revnum> {
+        self.repos().dated_revision(time)
+    }
+
+    fn rev_proplist(&mut self, rev: Revnum) -> Result<Props> {
+        self.fs().revprops(rev)
+    }
+
+    fn rev_prop(&mut self, rev: Revnum, name: &str) -> Result<Option<Vec<u8>>> {
+        Ok(self.fs().revprops(rev)?.remove(name))
+    }
+
+    fn check_path(&mut self, path: &RelPath, rev: Option<Revnum>) -> Result<NodeKind> {
+        self.root(rev)?.kind(&self.place.full(path))
+    }
+
+    fn stat(&mut self, path: &RelPath, rev: Option<Revnum>) -> Result<Option<DirEntry>> {
+        let root = self.root(rev)?;
+        self.repos().stat(&root, &self.place.full(path))
+    }
+
+    fn read_file(
+        &mut self,
+        path: &RelPath,
+        rev: Option<Revnum>,
+        out: Option<&mut dyn Write>,
+    ) -> Result<(Revnum, Props)> {
+        let root = self.root(rev)?;
+        let path = self.place.full(path);
+        let node = root.find(&path)?.ok_or_else(|| path_not_found(&path))?;
+        if node.kind() != NodeKind::File {
+            return Err(Error::new(
+                ErrorCode::FS_NOT_FILE,
+                format!("'/{path}' is not a file"),
+            ));
+        }
+        if let Some(out) = out {
+            let mut text = node.contents()?;
+            while let Some(piece) = text.next_piece()? {
+                self.context.cancel.check()?;
+                out.write_all(&piece)
+                    .map_err(|error| Error::io(&error, "Can't write to stream"))?;
+            }
+        }
+        Ok((root.revision(), self.props(&node)?))
+    }
+
+    fn read_dir(
+        &mut self,
+        path: &RelPath,
+        rev: Option<Revnum>,
+        entries: Option<DirEntryFields>,
+    ) -> Result<Directory> {
+        let root = self.root(rev)?;
+        let path = self.place.full(path);
+        let entries = match entries {
+            Some(fields) => self.repos().read_dir(&root, &path, fields)?,
+            None => Default::default(),
+        };
+        Ok(Directory {
+            entries,
+            rev: root.revision(),
+            props: self.props(&root.node(&path)?)?,
+        })
+    }
+
+    fn list(
+        &mut self,
+        path: &RelPath,
+        rev: Option<Revnum>,
+        patterns: Option<&[String]>,
+        depth: Depth,
+        fields: DirEntryFields,
+        receive: &mut ListReceiver<'_>,
+    ) -> Result<()> {
+        let root = self.root(rev)?;
+        let options = ListOptions {
+            patterns,
+            depth,
+            fields,
+        };
+        let (path, cancel) = (self.place.full(path), &self.context.cancel);
+        self.repos()
+            .list(&root, &path, options, ReadAccess::ALL, cancel, receive)
+    }
+
+    fn log(&mut self, options: &LogOptions, receive: &mut LogReceiver<'_>) -> Result<()> {
+        let mut options = options.clone();
+        if options.paths.is_empty() {
+            options.paths.push(RelPathBuf::root());
+        }
+        for path in &mut options.paths {
+            *path = self.place.full(path);
+        }
+        let cancel = &self.context.cancel;
+        self.repos().log(&options, ReadAccess::ALL, &mut |entry| {
+            cancel.check()?;
+            receive(entry)
+        })
+    }
+
+    fn update(
+        &mut self,
+        options: &UpdateOptions,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()> {
+        self.report(options, None, Texts::Full, report, editor)
+    }
+
+    fn switch(
+        &mut self,
+        options: &UpdateOptions,
+        url: &Url,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()> {
+        self.report(options, Some(url), Texts::Full, report, editor)
+    }
+
+    fn status(
+        &mut self,
+        options: &UpdateOptions,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()> {
+        self.report(options, None, Texts::None, report, editor)
+    }
+
+    fn locations(
+        &mut self,
+        path: &RelPath,
+        peg: Revnum,
+        revs: &[Revnum],
+    ) -> Result<Vec<(Revnum, RelPathBuf)>> {
+        let path = self.place.full(path);
+        self.repos()
+            .trace_locations(&path, peg, revs, ReadAccess::ALL)
+    }
+
+    fn location_segments(
+        &mut self,
+        path: &RelPath,
+        peg: Option<Revnum>,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+    ) -> Result<Vec<LocationSegment>> {
+        let path = self.place.full(path);
+        self.repos()
+            .location_segments(&path, peg, start, end, ReadAccess::ALL)
+    }
+
+    fn lock(&mut self, path: &RelPath) -> Result<Option<Lock>> {
+        let path = self.place.full(path);
+        let lock = self.fs().lock_on(&path, now())?;
+        Ok(lock.map(|lock| lock.lock))
+    }
+
+    fn locks(&mut self, path: &RelPath, depth: Depth) -> Result<Vec<Lock>> {
+        let locks = self.repos().locks(&self.place.full(path), depth, now())?;
+        Ok(locks.into_iter().map(|lock| lock.lock).collect())
+    }
+
+    fn inherited_props(&mut self, path: &RelPath, rev: Revnum) -> Result<Vec<InheritedProps>> {
+        let root = self.root(Some(rev))?;
+        let path = self.place.full(path);
+        if root.kind(&path)? == NodeKind::None {
+            return Err(path_not_found(&path));
+        }
+        self.repos()
+            .inherited_props(&root, &path, None, ReadAccess::ALL)
+    }
+
+    fn deleted_rev(&mut self, path: &RelPath, peg: Revnum, end: Revnum) -> Result<Option<Revnum>> {
+        self.repos()
+            .deleted_revision(&self.place.full(path), peg, end)
+    }
+}
