@@ -143,12 +143,22 @@ impl FileSystem {
     /// # Errors
     /// If the file cannot be written.
     pub fn set_uuid(&self, uuid: Option<&str>, instance_id: Option<&str>) -> Result<()> {
+        self.write_uuid(self.0.format.number, uuid, instance_id)
+    }
+
+    /// As [`FileSystem::set_uuid`], for a format that the file system will have.
+    pub(crate) fn write_uuid(
+        &self,
+        number: crate::format::FormatNumber,
+        uuid: Option<&str>,
+        instance_id: Option<&str>,
+    ) -> Result<()> {
         let or_new = |id: Option<&str>| match id {
             Some(id) => Ok(id.to_owned()),
             None => crate::uuid::random(),
         };
         let mut text = format!("{}\n", or_new(uuid)?);
-        if self.0.format.number.has_instance_id() {
+        if number.has_instance_id() {
             text = format!("{text}{}\n", or_new(instance_id)?);
         }
         let like = self.0.layout.file(layout::CURRENT);
@@ -281,22 +291,23 @@ impl FileSystem {
         Err(no_such_revision(revision))
     }
 
+    /// Returns the path of the file that has a revision, the first revision that is in it, and
+    /// whether it is a pack file.
+    pub(crate) fn rev_file_path(&self, revision: Revnum) -> (std::path::PathBuf, Revnum, bool) {
+        if self.is_packed(revision) {
+            let path = self.0.layout.rev_packed(revision, layout::PACK);
+            return (path, self.shard_start(revision), true);
+        }
+        (self.0.layout.rev(revision), revision, false)
+    }
+
     fn try_rev_file(&self, revision: Revnum) -> Result<Option<Arc<RevFile>>> {
-        let packed = self.is_packed(revision);
-        let (start, kind) = if packed {
-            (self.shard_start(revision), Kind::PackFile)
-        } else {
-            (revision, Kind::File)
-        };
+        let (path, start, packed) = self.rev_file_path(revision);
+        let kind = if packed { Kind::PackFile } else { Kind::File };
         let key = self.key(kind, start, 0);
         if let Some(file) = self.cache().file(&key) {
             return Ok(Some(file));
         }
-        let path = if packed {
-            self.0.layout.rev_packed(revision, layout::PACK)
-        } else {
-            self.0.layout.rev(revision)
-        };
         let Some(file) = RevFile::open(path, start, packed, self.cache())? else {
             return Ok(None);
         };
@@ -536,12 +547,17 @@ fn has_two_lines(rest: &[u8]) -> bool {
 
 /// Reads a node-revision at an offset.
 pub(crate) fn read_node_rev(file: &RevFile, offset: u64) -> Result<NodeRev> {
+    read_node_rev_and_len(file, offset).map(|(node, _)| node)
+}
+
+/// As [`read_node_rev`]; returns how many bytes it takes, too.
+pub(crate) fn read_node_rev_and_len(file: &RevFile, offset: u64) -> Result<(NodeRev, u64)> {
     let mut len = 1 << 10;
     loop {
         let bytes = file.read_up_to(offset, len)?;
         let more = bytes.len() == len && len < MAX_RECORD;
-        if let Some((node, _)) = NodeRev::parse(&bytes, more)? {
-            return Ok(node);
+        if let Some((node, len)) = NodeRev::parse(&bytes, more)? {
+            return Ok((node, len as u64));
         }
         len *= 4;
     }
