@@ -1,11 +1,10 @@
 //! How much of a file system is what.
 
+mod collect;
+
 use std::collections::BTreeMap;
 
-use sylvan_core::{Error, ErrorCode, RelPathBuf, Result, Revnum};
-use sylvan_io::Cancel;
-
-use crate::fs::FileSystem;
+use sylvan_core::{RelPathBuf, Revnum};
 
 /// How many values there are, and their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -161,19 +160,4 @@ pub struct Stats {
     pub dir_prop_rep: Histogram,
     /// By what the names end with, from the last full stop on; `(none)` for those without.
     pub by_extension: BTreeMap<String, ExtensionStats>,
-}
-
-impl FileSystem {
-    /// Counts what all revisions consist of; `progress` is told each revision that begins a file.
-    ///
-    /// # Errors
-    /// [`ErrorCode::FS_CORRUPT`] and what `progress` returned.
-    pub fn stats(
-        &self,
-        cancel: &Cancel,
-        progress: &mut dyn FnMut(Revnum) -> Result<()>,
-    ) -> Result<Stats> {
-        let _ = (cancel, progress);
-        Err(Error::from_code(ErrorCode::UNSUPPORTED_FEATURE))
-    }
 }
