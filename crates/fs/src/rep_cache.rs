@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
-use sylvan_core::{Error, ErrorCode, Md5, Result, Revnum, Sha1};
+use sylvan_core::{Error, ErrorCode, Md5, NodeKind, Result, Revnum, Sha1};
 use sylvan_io::{Cancel, file};
 
 use crate::fs::FileSystem;
+use crate::id::NodeRevId;
 use crate::layout;
 use crate::node_rev::Representation;
 use crate::text::corrupt;
@@ -221,8 +222,75 @@ impl FileSystem {
         cancel: &Cancel,
         progress: &mut dyn FnMut(Revnum) -> Result<()>,
     ) -> Result<()> {
-        let _ = (start, end, cancel, progress);
-        Err(Error::from_code(ErrorCode::FS_REP_SHARING_NOT_SUPPORTED))
+        let number = self.format().number;
+        if !number.has_rep_sharing() {
+            return Err(Error::new(
+                ErrorCode::FS_REP_SHARING_NOT_SUPPORTED,
+                format!(
+                    "FSFS format ({}) too old for rep-sharing; please upgrade the filesystem.",
+                    number.number()
+                ),
+            ));
+        }
+        if !self.conf().rep_sharing {
+            return Err(Error::new(
+                ErrorCode::FS_REP_SHARING_NOT_ALLOWED,
+                "Filesystem does not allow rep-sharing.",
+            ));
+        }
+        let start = start.map_or(1, Revnum::number);
+        let end = match end {
+            Some(end) => end,
+            None => self.youngest()?,
+        };
+        for number in start..=end.number() {
+            let revision = Revnum::new(number).unwrap_or_default();
+            progress(revision)?;
+            let mut reps = Vec::new();
+            self.shareable_reps(&self.root_id(revision)?, revision, cancel, &mut reps)?;
+            self.with_rep_cache(|cache| cache.add(&reps))?;
+        }
+        Ok(())
+    }
+
+    /// Collects the representations of a revision that may be shared, each with its digest.
+    fn shareable_reps(
+        &self,
+        id: &NodeRevId,
+        revision: Revnum,
+        cancel: &Cancel,
+        reps: &mut Vec<Representation>,
+    ) -> Result<()> {
+        if id.revision() != Some(revision) {
+            return Ok(());
+        }
+        cancel.check()?;
+        let rev = self.node_rev(id)?;
+        if rev.kind == NodeKind::Dir {
+            for entry in self.directory(&rev)?.entries() {
+                self.shareable_reps(&entry.id, revision, cancel, reps)?;
+            }
+        }
+        let text = rev.text.filter(|_| rev.kind == NodeKind::File);
+        for rep in [text, rev.props].into_iter().flatten() {
+            if rep.revision == Some(revision) {
+                reps.push(self.with_sha1(rep)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn with_sha1(&self, mut rep: Representation) -> Result<Representation> {
+        use sha1::Digest as _;
+        if rep.sha1.is_none() {
+            let mut digest = sha1::Sha1::new();
+            let mut reader = self.reader(Some(&rep))?;
+            while let Some(piece) = reader.next_piece()? {
+                digest.update(&piece);
+            }
+            rep.sha1 = Some(Sha1(digest.finalize().into()));
+        }
+        Ok(rep)
     }
 
     /// Runs something with the database, which is opened at first use.
