@@ -1,11 +1,12 @@
 //! Where a node comes from.
 
-use sylvan_core::{RelPath, RelPathBuf, Result, Revnum, hash_dump};
+use sylvan_core::{Error, Props, RelPath, RelPathBuf, Result, Revnum, hash_dump};
 use sylvan_io::file;
 
 use super::Root;
 use crate::fs::FileSystem;
 use crate::id::NodeRevId;
+use crate::layout;
 
 /// A path in a revision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -152,11 +153,42 @@ impl Root {
         while let Some(predecessor) = node.predecessor {
             node = self.fs.node_rev(&predecessor)?;
         }
+        self.fs.cache_node_origin(&node.id)?;
         Ok(node.id.revision().unwrap_or_default())
     }
 }
 
 impl FileSystem {
+    /// Notes where a node of formats 1 and 2 was made, if that can be written.
+    fn cache_node_origin(&self, id: &NodeRevId) -> Result<()> {
+        let dir = self.layout().file(layout::NODE_ORIGINS);
+        let path = self.layout().node_origin(id.node);
+        let write = || {
+            self.ensure_dir(&dir)?;
+            let mut origins = match file::read_if_exists(&path)? {
+                Some(text) => hash_dump::read(&text)?,
+                None => Props::new(),
+            };
+            let (name, value) = (id.node.to_string(), id.to_string());
+            if let Some(old) = origins.get(&name).filter(|old| **old != value.as_bytes()) {
+                let old = crate::text::shown(old);
+                return Err(crate::text::corrupt(format!(
+                    "Node origin for '{name}' exists with a different value ({old}) than what we \
+                     were about to store ({value})"
+                )));
+            }
+            origins.insert(name, value.into_bytes());
+            // Of two at the same time one note is lost, and made again when it is wanted.
+            let mut temp = file::TempFile::new_in(&dir)?;
+            temp.write_all(&hash_dump::write(&origins))?;
+            temp.persist(&path)
+        };
+        match write() {
+            Err(error) if is_forbidden(&error) => Ok(()),
+            done => done,
+        }
+    }
+
     /// Looks up where a node of formats 1 and 2 was made, if somebody noted it.
     fn cached_node_origin(&self, id: &NodeRevId) -> Result<Option<NodeRevId>> {
         let path = self.layout().node_origin(id.node);
@@ -172,6 +204,15 @@ impl FileSystem {
         let origin = origins.get(&id.node.to_string());
         origin.map(|text| NodeRevId::parse(text)).transpose()
     }
+}
+
+/// Tells whether an error says that nothing may be written here.
+fn is_forbidden(error: &Error) -> bool {
+    use rustix::io::Errno;
+    let number = error.code().number();
+    [Errno::ACCESS, Errno::PERM, Errno::ROFS]
+        .iter()
+        .any(|errno| errno.raw_os_error() == number)
 }
 
 impl History {
