@@ -6,20 +6,22 @@ use std::sync::Arc;
 use sylvan_core::{
     Error, ErrorCode, NodeKind, RelPathBuf, Result, Revnum, Sha1, Timestamp, hash_dump,
 };
+use sylvan_io::Cancel;
 use sylvan_io::file::{self, TempFile};
 
 use super::rep::{is_mutable, props_kind};
 use super::{CLIENT_DATE, FLAG_PROPS, Txn, changes};
-use crate::cache::Kind;
+use crate::cache::{Cache, Kind};
 use crate::change::{Change, ChangeKind};
 use crate::dir::Directory;
-use crate::fs::{Current, FileSystem};
+use crate::fs::{Current, FileSystem, Options};
 use crate::guard::WriteLock;
 use crate::id::{IdPart, NodeRevId, Place};
 use crate::index::{Footer, ITEM_CHANGES, ITEM_ROOT_NODE, ItemKind};
 use crate::layout;
 use crate::lock::Access;
 use crate::node_rev::{NodeRev, Representation};
+use crate::pack::PackOptions;
 use crate::text::{base36, corrupt};
 
 /// What came of a commit.
@@ -393,6 +395,9 @@ impl Txn {
         };
         current.next_node = current.next_node.wrapping_add(self.next_node);
         current.next_copy = current.next_copy.wrapping_add(self.next_copy);
+        if fs.conf().verify_before_commit {
+            fs.verify_new_revision(revision)?;
+        }
         fs.write_current(lock, current)?;
         self.finished = true;
         Ok(())
@@ -436,14 +441,31 @@ impl Txn {
         } else {
             Ok(())
         };
+        let packed = if fs.conf().pack_after_commit {
+            let (options, cancel) = (PackOptions::default(), Cancel::new());
+            fs.pack(&options, &cancel, &mut |_| Ok(()))
+        } else {
+            Ok(())
+        };
         Committed {
             revision: new.revision,
-            after: cached.and(purged).err(),
+            after: cached.and(purged).and(packed).err(),
         }
     }
 }
 
 impl FileSystem {
+    /// Checks a revision that is not visible yet, as it is on the disk.
+    fn verify_new_revision(&self, revision: Revnum) -> Result<()> {
+        let options = Options {
+            cache: Cache::new(1 << 20),
+            ..self.options().clone()
+        };
+        let fs = Self::open_as(self.path(), *self.format(), options)?;
+        fs.note_youngest(revision);
+        fs.verify_revision(revision, &Cancel::new())
+    }
+
     /// Makes the folders of a new shard.
     fn make_shard(&self, revision: Revnum) -> Result<()> {
         let Some(size) = self.format().shard_size else {
