@@ -3,6 +3,7 @@
 mod history;
 mod hotcopy;
 mod load;
+mod maintain;
 mod model;
 mod pack;
 mod read;
