@@ -1,7 +1,6 @@
 //! Errors that are met in several places, each text once.
 
 use std::fmt::Display;
-use std::path::Path;
 
 use sylvan_core::{Error, ErrorCode, RelPath, Revnum};
 
@@ -39,13 +38,12 @@ pub(crate) fn not_found(place: Where, path: &RelPath) -> Error {
     )
 }
 
-/// `db` is the folder of the file system.
-pub(crate) fn not_directory(db: &Path, place: Where, path: &RelPath) -> Error {
+/// `fs` is the UUID of the file system.
+pub(crate) fn not_directory(fs: &str, place: Where, path: &RelPath) -> Error {
     let path = fspath(path);
-    let db = db.display();
     let error = Error::new(
         ErrorCode::FS_NOT_DIRECTORY,
-        format!("'{path}' is not a directory in filesystem '{db}'"),
+        format!("'{path}' is not a directory in filesystem '{fs}'"),
     );
     error.context(format!("Failure opening '{path}' in {place}"))
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use sylvan_core::mergeinfo::Mergeinfo;
 use sylvan_core::props::{self, PropKind};
 use sylvan_core::{Error, ErrorCode, Result, Revnum, Timestamp, text};
 
@@ -121,13 +122,32 @@ pub fn check_prop(name: &str, value: Option<&[u8]>) -> Result<()> {
     Ok(())
 }
 
-/// As [`check_prop`], for a property of the node at `path`.
+/// As [`check_prop`], for a property of the node at `path` (`/trunk/a`).
 ///
 /// # Errors
 /// As [`check_prop`]; and those of mergeinfo that makes no sense.
 pub fn check_node_prop(path: &str, name: &str, value: Option<&[u8]>) -> Result<()> {
-    let _ = path;
+    if let Some(value) = value.filter(|_| name == "svn:mergeinfo") {
+        check_mergeinfo(path, value)?;
+    }
     check_prop(name, value)
+}
+
+fn check_mergeinfo(path: &str, value: &[u8]) -> Result<()> {
+    if value.contains(&0) {
+        return Err(Error::new(
+            ErrorCode::MERGEINFO_PARSE_ERROR,
+            format!(
+                "Commit rejected because mergeinfo on '{path}' contains unexpected string \
+                 terminator"
+            ),
+        ));
+    }
+    Mergeinfo::parse(value).map(drop).map_err(|error| {
+        error.context(format!(
+            "Commit rejected because mergeinfo on '{path}' is syntactically invalid"
+        ))
+    })
 }
 
 /// Returns the value that a property has in a repository: of text, every line ended by LF.

@@ -163,7 +163,7 @@ impl FileSystem {
 }
 
 fn no_such_lock(fs: &FileSystem, path: &RelPath) -> Error {
-    let (path, db) = (fspath(path), fs.path().display().to_string());
+    let (path, db) = (fspath(path), fs.uuid());
     Error::new(
         ErrorCode::FS_NO_SUCH_LOCK,
         format!("No lock on path '{path}' in filesystem '{db}'"),

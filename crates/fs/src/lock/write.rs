@@ -120,7 +120,7 @@ impl FileSystem {
             return Ok(Err(Error::new(code, text)));
         };
         if node.kind() == NodeKind::Dir {
-            let db = self.path().display();
+            let db = self.uuid();
             let text = format!("'{shown}' is not a file in filesystem '{db}'");
             return Ok(Err(Error::new(ErrorCode::FS_NOT_FILE, text)));
         }
@@ -138,7 +138,7 @@ impl FileSystem {
         }
         let existing = self.live_lock(guard, path, now)?;
         if let Some(existing) = existing.filter(|_| !request.steal) {
-            let (owner, db) = (existing.lock.owner, self.path().display());
+            let (owner, db) = (existing.lock.owner, self.uuid());
             let text =
                 format!("Path '{shown}' is already locked by user '{owner}' in filesystem '{db}'");
             return Ok(Err(Error::new(ErrorCode::FS_PATH_ALREADY_LOCKED, text)));
@@ -198,7 +198,7 @@ impl FileSystem {
         break_lock: bool,
         now: Timestamp,
     ) -> Result<Result<()>> {
-        let db = self.path().display();
+        let db = self.uuid();
         let Some(lock) = self.read_digest_file(&digest(path))?.lock else {
             return Ok(Err(no_such_lock(self, path)));
         };

@@ -136,7 +136,7 @@ impl Root {
 
     fn step(&self, from: &Node, name: &str, whole: &RelPath) -> Result<Node> {
         if from.kind() != NodeKind::Dir {
-            return Err(not_directory(self.fs.path(), self.place(), &from.path));
+            return Err(not_directory(self.fs.uuid(), self.place(), &from.path));
         }
         from.child(name)?
             .ok_or_else(|| not_found(self.place(), whole))

@@ -112,7 +112,7 @@ impl Txn {
         let mut so_far = RelPathBuf::root();
         for name in path.components() {
             if rev.kind != NodeKind::Dir {
-                return Err(not_directory(self.fs.path(), self.place(), &so_far));
+                return Err(not_directory(self.fs.uuid(), self.place(), &so_far));
             }
             let entry = self.entry(&rev, name)?;
             let entry = entry.ok_or_else(|| not_found(self.place(), path))?;
@@ -224,7 +224,7 @@ impl Txn {
         while let Some(name) = names.next() {
             let above = &steps[steps.len() - 1];
             if above.rev.kind != NodeKind::Dir {
-                return Err(not_directory(self.fs.path(), self.place(), &above.path));
+                return Err(not_directory(self.fs.uuid(), self.place(), &above.path));
             }
             let Some(entry) = self.entry(&above.rev, name)? else {
                 if names.peek().is_none() && last == Last::Optional {

@@ -38,9 +38,14 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
 
 fn exit_of(program: &str, status: ExitStatus) -> Result<Exit> {
     if let Some(signal) = status.signal() {
+        let core = if status.core_dumped() {
+            ", core dumped"
+        } else {
+            ""
+        };
         return Err(Error::new(
             ErrorCode::EXTERNAL_PROGRAM,
-            format!("Process '{program}' failed (exitwhy 2, signal {signal})"),
+            format!("Process '{program}' failed (signal {signal}{core})"),
         ));
     }
     let code = status.code().unwrap_or_default();
