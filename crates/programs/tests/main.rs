@@ -14,6 +14,7 @@ mod http;
 mod interrupt;
 mod mistakes;
 mod output;
+mod svnadmin;
 mod svnversion;
 mod terminal;
 mod timestamps;
@@ -24,6 +25,8 @@ mod update_targets;
 
 /// The `svn` under test.
 const SVN: &str = env!("CARGO_BIN_EXE_svn");
+/// The `svnadmin` under test.
+const SVNADMIN: &str = env!("CARGO_BIN_EXE_svnadmin");
 /// The `svnversion` under test.
 const SVNVERSION: &str = env!("CARGO_BIN_EXE_svnversion");
 
