@@ -12,6 +12,7 @@ use sylvan_proto::svn::handshake::{Handshake, Next, Server};
 use sylvan_proto::svn::item::{Fields, Item, Parser, Writer};
 use sylvan_proto::svn::{Command, ProtocolError, Response, message};
 
+use super::buffers::Buffers;
 use super::transport::Transport;
 use crate::Context;
 
@@ -38,6 +39,7 @@ pub(super) struct Connection {
     /// How long nothing may come before we give up; zero is forever.
     patience: Duration,
     input: Bytes,
+    buffers: Buffers,
     read_size: usize,
     parser: Parser,
     out: Writer,
@@ -65,6 +67,7 @@ impl Connection {
             place,
             patience,
             input: Bytes::new(),
+            buffers: Buffers::default(),
             read_size: MIN_READ,
             parser: Parser::new(),
             out: Writer::new(),
@@ -363,15 +366,14 @@ impl Connection {
     /// something comes, polling the flag.
     fn fill(&mut self, missing: usize) -> Result<()> {
         self.context.cancel.check()?;
-        // The buffer is used again unless someone still holds a slice of it.
-        let mut buffer = Vec::from(std::mem::take(&mut self.input));
+        let mut buffer = self.buffers.next(std::mem::take(&mut self.input));
         // Growing with what is there keeps long items cheap, and believes no length before its
         // bytes come.
         let wanted = missing.min(buffer.len().max(MAX_READ)).max(self.read_size);
         buffer.reserve(wanted);
         let room = buffer.capacity() - buffer.len();
         let result = self.receive(&mut buffer);
-        self.input = Bytes::from(buffer);
+        self.input = self.buffers.filled(buffer);
         let count = result?;
         // Where much comes at once, much is asked for; where little comes, little is set aside,
         // since a slice that is held keeps its whole buffer.

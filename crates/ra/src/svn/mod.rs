@@ -1,5 +1,6 @@
 //! Sessions over `svn://` and tunnels.
 
+mod buffers;
 mod connection;
 mod fallback;
 mod fuzz;
