@@ -157,6 +157,9 @@ impl Reporter<'_, '_> {
         let depth = self.options.depth;
         let recursive = matches!(depth, None | Some(Depth::Infinity));
         let children = self.wc.db().children(dir.path)?;
+        if recursive && !children.is_empty() {
+            self.wc.read_ahead(dir.path);
+        }
         let on_disk = if self.options.restore {
             self.names(dir.path)?
         } else {

@@ -143,6 +143,14 @@ impl WorkingCopy {
         holds_nothing_else(&adm, &["tmp"])
     }
 
+    /// Has the database file fetched if all of it is going to be read, since the walk begins at
+    /// the root, from another machine. Called within a read transaction after its first query.
+    pub(crate) fn read_ahead(&self, target: &RelPath) {
+        if target.is_root() && sylvan_io::fs_type(self.root.as_path()).is_network() {
+            self.db.read_ahead();
+        }
+    }
+
     /// Returns the database, for one thread at a time.
     pub(crate) const fn db_mut(&mut self) -> &mut Db {
         &mut self.db

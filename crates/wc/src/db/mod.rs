@@ -6,6 +6,7 @@
 //! Connection rules, which are Subversion's: read-write, `synchronous` off, journals truncated, but
 //! with exclusive locking deleted; a wait of `busy-timeout` for other processes.
 
+mod ahead;
 mod error;
 mod node;
 pub(crate) mod read;
@@ -233,6 +234,12 @@ impl Db {
             return work();
         }
         self.transaction("BEGIN", "COMMIT", "ROLLBACK", work)
+    }
+
+    /// Has the system fetch the whole file, if it is not too large; within [`Db::read`], after the
+    /// first query, by whoever is going to read all of it from a network file system.
+    pub(crate) fn read_ahead(&self) {
+        ahead::read_ahead(&self.path);
     }
 
     /// Runs `work` in a write transaction (`BEGIN IMMEDIATE`): all it wrote stays, or nothing if it

@@ -169,6 +169,9 @@ impl Walker<'_> {
     fn begin(&mut self) -> Result<Start> {
         let db = self.wc.db();
         let node = db.node(self.target)?;
+        if self.depth == Depth::Infinity {
+            self.wc.read_ahead(self.target);
+        }
         for row in db.locks()? {
             self.locks
                 .insert((row.repos_id, row.repos_path.clone()), row);
