@@ -253,11 +253,14 @@ impl<'c, 'o> Update<'c, 'o> {
         notify: &mut NotifyFn<'_>,
     ) -> Result<Option<Revnum>> {
         let local = wc.local_path(at);
-        let Some(base) = base::node(wc, anchor)? else {
+        let (base, is_conflicted) = wc
+            .db()
+            .read(|| Ok((base::node(wc, anchor)?, base::is_conflicted(wc, at)?)))?;
+        let Some(base) = base else {
             notify(&Notification::new(local, Action::UpdateSkipWorkingOnly));
             return Ok(None);
         };
-        if base::is_conflicted(wc, at)? {
+        if is_conflicted {
             notify(&Notification::new(local, Action::SkipConflicted));
             return Ok(None);
         }

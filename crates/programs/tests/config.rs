@@ -127,6 +127,27 @@ fn workers_of_checkout(fixture: &Fixture, name: &str, set: Option<&str>, more: &
     text.lines().filter(|line| line.contains("clone")).count()
 }
 
+/// On a network file system each lock is a round trip, and makes it forget the pages it has.
+#[test]
+fn a_checkout_seldom_locks_the_database() {
+    let fixture = Fixture::rich();
+    let trace = fixture.pair.root().join("trace");
+    let status = fixture
+        .pair
+        .command(Path::new("strace"), &fixture.pair.ours())
+        .args(["-f", "-qq", "-e", "trace=fcntl", "-o"])
+        .arg(&trace)
+        .args([SVN, "checkout", "-q", &fixture.at("trunk"), "wc"])
+        .status();
+    assert!(status.unwrap().success());
+    let text = fs::read_to_string(trace).unwrap();
+    let shared = "F_SETLK, {l_type=F_RDLCK, l_whence=SEEK_SET, l_start=1073741826";
+    let locks = text.lines().filter(|line| line.contains(shared)).count();
+    // Opening, locking, a look at the root, the report, the editor's two, and at the end another
+    // one for externals, bumping and unlocking; between them batches, of which there is one.
+    assert!((5..=16).contains(&locks), "{locks} in\n{text}");
+}
+
 #[test]
 fn the_number_of_workers_can_be_set() {
     let fixture = Fixture::rich();

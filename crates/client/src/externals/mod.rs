@@ -58,11 +58,14 @@ pub(crate) fn handle_below<'s>(
     session: &mut PooledSession<'s>,
     notify: &mut NotifyFn<'_>,
 ) -> Result<()> {
-    let definitions = match depth {
-        None | Some(Depth::Infinity) => external::definitions(wc, at)?,
-        Some(_) => external::definition_of(wc, at)?.into_iter().collect(),
-    };
-    let mut old: BTreeMap<_, _> = external::list(wc, at)?
+    let (definitions, old) = wc.db().read(|| {
+        let definitions = match depth {
+            None | Some(Depth::Infinity) => external::definitions(wc, at)?,
+            Some(_) => external::definition_of(wc, at)?.into_iter().collect(),
+        };
+        Ok((definitions, external::list(wc, at)?))
+    })?;
+    let mut old: BTreeMap<_, _> = old
         .into_iter()
         .map(|external| (external.path.clone(), external))
         .collect();

@@ -49,12 +49,12 @@ impl BaseNode {
 /// # Errors
 /// Those of the database, `E155016` for values that cannot be.
 pub fn node(wc: &WorkingCopy, path: &RelPath) -> Result<Option<BaseNode>> {
-    match wc.db().layers(path)?.last() {
+    wc.db().read(|| match wc.db().layers(path)?.last() {
         Some(layer) if layer.op_depth == 0 && layer.presence.is_present() => {
             of_layer(wc, layer).map(Some)
         }
         _ => Ok(None),
-    }
+    })
 }
 
 fn of_layer(wc: &WorkingCopy, layer: &Layer) -> Result<BaseNode> {
@@ -126,6 +126,14 @@ pub fn is_conflicted(wc: &WorkingCopy, path: &RelPath) -> Result<bool> {
 /// # Errors
 /// Those of the database.
 pub fn inheriting(
+    wc: &WorkingCopy,
+    path: &RelPath,
+    depth: Option<Depth>,
+) -> Result<Vec<(RelPathBuf, Url)>> {
+    wc.db().read(|| read_inheriting(wc, path, depth))
+}
+
+fn read_inheriting(
     wc: &WorkingCopy,
     path: &RelPath,
     depth: Option<Depth>,

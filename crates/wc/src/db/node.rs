@@ -276,12 +276,11 @@ impl Db {
     /// # Errors
     /// `E155016` for a value that cannot be, `E200030` and its kin.
     pub fn node(&self, path: &RelPath) -> Result<Option<Node>> {
-        let layers = self.layers(path)?;
-        let actual = self.row(
-            read::SELECT_ACTUAL,
-            (self.wc_id(), path.as_str()),
-            Actual::read,
-        )?;
+        let (layers, actual) = self.read(|| {
+            let key = (self.wc_id(), path.as_str());
+            let actual = self.row(read::SELECT_ACTUAL, key, Actual::read)?;
+            Ok((self.layers(path)?, actual))
+        })?;
         if layers.is_empty() && actual.is_none() {
             return Ok(None);
         }

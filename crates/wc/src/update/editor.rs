@@ -361,7 +361,11 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         let anchor_only = !self.fixed.options.target.is_empty();
         let node = self.open_base(&path, NodeKind::Dir)?;
         let skip = node.is_none();
-        let Some(node) = node.or(lock(&self.env.db).node(&path)?) else {
+        let node = match node {
+            Some(node) => Some(node),
+            None => lock(&self.env.db).node(&path)?,
+        };
+        let Some(node) = node else {
             return Err(self.not_found(&path));
         };
         let Some(base) = node.base() else {

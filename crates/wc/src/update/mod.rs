@@ -104,10 +104,12 @@ pub fn run(
         anchor.starts_with(lock.root()),
         "the lock covers the anchor"
     );
-    let fixed = fix(wc, anchor, options)?;
     let site = Site::of(wc)?;
     wc.db().execute_batch(rows::USE_LARGE_CACHE)?;
-    let fresh_store = !wc.db().exists(rows::ANY_PRISTINE, [])?;
+    let (fixed, fresh_store) = wc.db().read(|| {
+        let fixed = fix(wc, anchor, options)?;
+        Ok((fixed, !wc.db().exists(rows::ANY_PRISTINE, [])?))
+    })?;
     let places = Places::of(wc);
     let env = Env {
         store: Store::new(&site, fresh_store, places.settle)?,
