@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use sylvan_core::{RelPath, RelPathBuf, Result, Sha1};
 use sylvan_io::file::{self, Creation, Dir, MODE_READ_ONLY, NewFile};
@@ -61,6 +62,44 @@ pub(crate) struct Store {
     known: Mutex<Known>,
     written: Condvar,
     temp_names: AtomicU64,
+    latency: Latency,
+}
+
+/// How long the file system takes to make a file, at best. Only the first files are timed: asking
+/// for the time may cost as much as the rest.
+#[derive(Debug)]
+struct Latency {
+    /// So many files are still to be timed.
+    to_time: AtomicU32,
+    least: AtomicU64,
+    told: AtomicU64,
+}
+
+impl Latency {
+    const FILES: u32 = 32;
+
+    const fn new(wanted: bool) -> Self {
+        Self {
+            to_time: AtomicU32::new(if wanted { Self::FILES } else { 0 }),
+            least: AtomicU64::new(u64::MAX),
+            told: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
+        let count = |left: u32| left.checked_sub(1);
+        let (order, relaxed) = (Ordering::Relaxed, Ordering::Relaxed);
+        if self.to_time.load(relaxed) == 0
+            || self.to_time.fetch_update(order, relaxed, count).is_err()
+        {
+            return work();
+        }
+        let began = Instant::now();
+        let done = work();
+        let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.least.fetch_min(micros, relaxed);
+        done
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +161,7 @@ impl Store {
             }),
             written: Condvar::new(),
             temp_names: AtomicU64::new(0),
+            latency: Latency::new(settle),
         })
     }
 
@@ -220,6 +260,13 @@ impl Store {
         }
     }
 
+    /// Returns how long making a file takes at best, if it is less than was told before.
+    pub(crate) fn news_of_latency(&self) -> Option<Duration> {
+        let least = self.latency.least.load(Ordering::Relaxed);
+        let news = least < self.latency.told.fetch_min(least, Ordering::Relaxed);
+        news.then(|| Duration::from_micros(least))
+    }
+
     /// Writes a claimed text from memory, straight under its final name.
     pub(crate) fn write(&self, sha1: &Sha1, text: &[u8]) -> Result<()> {
         let file = self.create(&self.path(sha1)?, sha1.0[0])?;
@@ -235,9 +282,11 @@ impl Store {
 
     fn create(&self, path: &RelPath, first: u8) -> Result<NewFile> {
         if self.shard(path, first)? == Shard::Ours {
-            return self.dir.create(path, MODE_READ_ONLY, Creation::Fresh);
+            let create = || self.dir.create(path, MODE_READ_ONLY, Creation::Fresh);
+            return self.latency.timed(create);
         }
-        match self.dir.create(path, MODE_READ_ONLY, Creation::Exclusive) {
+        let create = || self.dir.create(path, MODE_READ_ONLY, Creation::Exclusive);
+        match self.latency.timed(create) {
             Err(error) if file::error_kind(&error) == ErrorKind::AlreadyExists => {
                 self.dir.remove_if_exists(path)?;
                 self.dir.create(path, MODE_READ_ONLY, Creation::Exclusive)
@@ -331,36 +380,45 @@ impl Drop for TempText {
     }
 }
 
-/// A set of texts of fixed size that may claim to have one that it has not.
+/// A set of texts that may claim to have one that it has not. The first texts go into a small part,
+/// so that a small tree touches little memory.
 #[derive(Debug)]
 struct Filter {
-    bits: Vec<u64>,
+    small: Vec<u64>,
+    large: Vec<u64>,
+    added: usize,
     full: bool,
 }
 
 impl Filter {
-    /// 2 MiB: of a million texts one in fifty is taken for known, which costs a query.
-    const WORDS: usize = 1 << 18;
+    /// 64 KiB: of [`Filter::FEW`] texts one in a thousand is taken for known, which costs a query.
+    const SMALL: usize = 1 << 13;
+    /// So many texts go into the small part.
+    const FEW: usize = 8000;
+    /// 2 MiB: of a million texts one in fifty is taken for known.
+    const LARGE: usize = 1 << 18;
 
     const fn empty() -> Self {
         Self {
-            bits: Vec::new(),
+            small: Vec::new(),
+            large: Vec::new(),
+            added: 0,
             full: false,
         }
     }
 
-    const fn full() -> Self {
+    fn full() -> Self {
         Self {
-            bits: Vec::new(),
             full: true,
+            ..Self::empty()
         }
     }
 
-    fn places(sha1: &Sha1) -> [(usize, u64); 2] {
+    fn places(sha1: &Sha1, words: usize) -> [(usize, u64); 2] {
         [4, 8].map(|at| {
             let bytes: [u8; 4] = std::array::from_fn(|byte| sha1.0[at + byte]);
             let place = u32::from_le_bytes(bytes);
-            ((place >> 6) as usize % Self::WORDS, 1 << (place & 63))
+            ((place >> 6) as usize % words, 1 << (place & 63))
         })
     }
 
@@ -368,20 +426,28 @@ impl Filter {
         if self.full {
             return;
         }
-        if self.bits.is_empty() {
-            self.bits = vec![0; Self::WORDS];
+        self.added += 1;
+        let (part, words) = if self.added <= Self::FEW {
+            (&mut self.small, Self::SMALL)
+        } else {
+            (&mut self.large, Self::LARGE)
+        };
+        if part.is_empty() {
+            *part = vec![0; words];
         }
-        for (word, bit) in Self::places(sha1) {
-            self.bits[word] |= bit;
+        for (word, bit) in Self::places(sha1, words) {
+            part[word] |= bit;
         }
     }
 
     fn may_have(&self, sha1: &Sha1) -> bool {
-        self.full
-            || !self.bits.is_empty()
-                && Self::places(sha1)
+        let has = |part: &[u64]| {
+            !part.is_empty()
+                && Self::places(sha1, part.len())
                     .iter()
-                    .all(|(word, bit)| self.bits[*word] & bit != 0)
+                    .all(|(word, bit)| part[*word] & bit != 0)
+        };
+        self.full || has(&self.small) || has(&self.large)
     }
 }
 
@@ -391,13 +457,14 @@ mod tests {
 
     #[test]
     fn filter_forgets_nothing() {
-        let mut filter = Filter::empty();
-        let texts: Vec<_> = (0..1000u32).map(|n| Sha1::of(&n.to_le_bytes())).collect();
-        assert!(texts.iter().all(|sha1| !filter.may_have(sha1)));
-        texts.iter().for_each(|sha1| filter.add(sha1));
-        assert!(texts.iter().all(|sha1| filter.may_have(sha1)));
-        let others = (1000..2000u32).map(|n| Sha1::of(&n.to_le_bytes()));
-        assert!(others.filter(|sha1| filter.may_have(sha1)).count() < 10);
-        assert!(Filter::full().may_have(&Sha1::EMPTY));
+        for (texts, most_wrong) in [(1000, 10), (20_000, 100)] {
+            let of = |numbers: std::ops::Range<u32>| numbers.map(|n| Sha1::of(&n.to_le_bytes()));
+            let mut filter = Filter::empty();
+            assert!(of(0..texts).all(|sha1| !filter.may_have(&sha1)));
+            of(0..texts).for_each(|sha1| filter.add(&sha1));
+            assert!(of(0..texts).all(|sha1| filter.may_have(&sha1)));
+            let wrong = of(texts..2 * texts).filter(|sha1| filter.may_have(sha1));
+            assert!(wrong.count() < most_wrong);
+        }
     }
 }

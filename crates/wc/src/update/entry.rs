@@ -113,6 +113,8 @@ pub(super) enum Incoming {
     Chunks {
         format: TextFormat,
         chunks: Vec<Bytes>,
+        /// Where the text goes, empty.
+        memory: Vec<u8>,
     },
 }
 

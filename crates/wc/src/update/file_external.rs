@@ -228,7 +228,7 @@ impl Editor for Collector<'_> {
             _ => Box::new(EmptyBase),
         };
         self.applier = Some(Applier::new(format, base));
-        self.news.text = Some(Sink::new(KEEP));
+        self.news.text = Some(Sink::new(KEEP, Vec::new()));
         Ok(())
     }
 

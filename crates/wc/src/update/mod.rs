@@ -15,7 +15,6 @@ mod shared;
 mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZero;
 use std::sync::Mutex;
 
 use sylvan_core::{
@@ -36,7 +35,7 @@ use editor::Fixed;
 pub use editor::UpdateEditor;
 pub(crate) use file_external::run as run_file_external;
 use pipeline::Env;
-use queue::{Inbox, Queue};
+use queue::{Inbox, Queue, Workers};
 use shared::Shared;
 
 /// Properties that a node inherits from above the working copy: the parent's path below the
@@ -117,8 +116,6 @@ pub fn run(
         shared: Shared::new(IN_FLIGHT, progress.clone(), places.settle),
         inbox: Inbox::default(),
         queue: Queue::new(places.workers),
-        workers: places.workers,
-        keep: (WORKERS_HOLD / places.workers).clamp(64 << 10, 1 << 20),
         db: Mutex::new(wc.db_mut()),
     };
     std::thread::scope(|scope| {
@@ -141,24 +138,22 @@ pub fn run(
 
 /// So many bytes may be in memory between receiving and installing, besides what workers hold.
 const IN_FLIGHT: usize = 20 << 20;
-/// So many bytes may all workers hold together.
-const WORKERS_HOLD: usize = 12 << 20;
 
 /// How the file system wants to be worked with.
 struct Places {
-    workers: usize,
+    workers: Workers,
     settle: bool,
 }
 
 impl Places {
     fn of(wc: &WorkingCopy) -> Self {
         let kind = sylvan_io::fs_type(wc.root().as_path());
-        let workers = wc
-            .options()
-            .workers
-            .map_or_else(|| kind.workers(), NonZero::get);
+        let workers = match wc.options().workers {
+            Some(count) => Workers::Fixed(count.get().min(256)),
+            None => Workers::UpTo(kind.workers()),
+        };
         Self {
-            workers: workers.clamp(1, 256),
+            workers,
             settle: kind.is_network(),
         }
     }

@@ -30,8 +30,6 @@ pub(super) struct Env<'a> {
     pub shared: Shared,
     pub inbox: Inbox,
     pub queue: Queue,
-    pub workers: usize,
-    pub keep: usize,
 }
 
 /// See the module.
@@ -73,9 +71,8 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
             shared: &env.shared,
             inbox: &env.inbox,
             queue: &env.queue,
-            keep: env.keep,
         };
-        for _ in 0..env.workers {
+        for _ in 0..env.queue.workers_at_first() {
             scope.spawn(move || worker.run());
         }
         let recorder = scope.spawn(move || {
@@ -120,8 +117,15 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
         shared.budget.wait(job.budget, || inbox.wake());
         shared.check()?;
         self.sent += 1;
-        self.worker.queue.push_file(job);
+        if self.worker.queue.push_file(job) {
+            self.start_worker();
+        }
         Ok(())
+    }
+
+    fn start_worker(&self) {
+        let worker = self.worker;
+        self.scope.spawn(move || worker.run());
     }
 
     /// Begins a text that is too large to be collected.
@@ -132,7 +136,7 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
                 "Too many files are being sent at a time",
             ));
         }
-        let text = Incomplete::new(&self.worker, base, format)?;
+        let text = Incomplete::new(&self.worker, base, format, Vec::new())?;
         let (sender, pieces) = bounded(STREAM_CHUNKS);
         let worker = self.worker;
         let open = std::sync::Arc::clone(&self.streams);
@@ -161,6 +165,9 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
     /// Waits until all that was sent is recorded and on disk.
     pub(super) fn finish(&mut self) -> Result<()> {
         if let Some(recorder) = self.recorder.take() {
+            while self.worker.queue.wants_worker() {
+                self.start_worker();
+            }
             let finish = Message::Finish { files: self.sent };
             self.worker.inbox.send_urgently(finish);
             if let Err(panic) = recorder.join() {

@@ -31,8 +31,6 @@ pub(super) struct Worker<'e, 'a> {
     pub shared: &'e Shared,
     pub inbox: &'e Inbox,
     pub queue: &'e Queue,
-    /// Texts up to this length stay in memory until they are installed.
-    pub keep: usize,
 }
 
 impl Worker<'_, '_> {
@@ -57,6 +55,9 @@ impl Worker<'_, '_> {
         self.inbox.send_all(&mut done.messages);
         if !done.texts.is_empty() {
             self.store.written(done.texts.drain(..));
+        }
+        if let Some(time) = self.store.news_of_latency() {
+            self.queue.suit(time);
         }
     }
 
@@ -162,20 +163,24 @@ impl Worker<'_, '_> {
     }
 
     fn text(&self, file: &FileNode, incoming: Incoming) -> Result<Option<Sink>> {
-        let (format, chunks) = match incoming {
+        let (format, chunks, memory) = match incoming {
             Incoming::Known(_) | Incoming::Unchanged => {
                 return Ok(
                     matches!(file.place, Place::New { .. } | Place::TakeOver { .. })
-                        .then(|| Sink::new(self.keep)),
+                        .then(|| Sink::new(self.queue.keep(), Vec::new())),
                 );
             }
-            Incoming::Chunks { format, chunks } => (format, chunks),
+            Incoming::Chunks {
+                format,
+                chunks,
+                memory,
+            } => (format, chunks, memory),
         };
         let base = match &file.place {
             Place::Existing(existing) => Some(existing.text),
             Place::New { .. } | Place::TakeOver { .. } => None,
         };
-        let mut text = Incomplete::new(self, base, format)?;
+        let mut text = Incomplete::new(self, base, format, memory)?;
         for chunk in chunks {
             text.push(self, &chunk)?;
         }
@@ -313,6 +318,7 @@ impl Incomplete {
         worker: &Worker<'_, '_>,
         base: Option<Sha1>,
         format: TextFormat,
+        memory: Vec<u8>,
     ) -> Result<Self> {
         let base: Box<dyn Base + Send> = match base {
             Some(base) if format == TextFormat::Svndiff => {
@@ -322,7 +328,7 @@ impl Incomplete {
         };
         Ok(Self {
             applier: Applier::new(format, base),
-            sink: Sink::new(worker.keep),
+            sink: Sink::new(worker.queue.keep(), memory),
         })
     }
 
@@ -354,10 +360,12 @@ enum Held {
 }
 
 impl Sink {
-    pub(super) fn new(keep: usize) -> Self {
+    /// Begins a text of which up to `keep` bytes stay in memory: in `memory`, which is empty, while
+    /// they fit there.
+    pub(super) fn new(keep: usize, memory: Vec<u8>) -> Self {
         Self {
             keep,
-            memory: Vec::new(),
+            memory,
             temp: None,
             size: 0,
             sha1: sha1::Sha1::new(),

@@ -174,7 +174,16 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                 format,
                 chunks,
                 len,
-            } => (Incoming::Chunks { format, chunks }, len),
+            } => {
+                // All texts are made by this thread, so that they share one heap of the allocator.
+                let memory = Vec::with_capacity(len.min(self.env.queue.keep()));
+                let incoming = Incoming::Chunks {
+                    format,
+                    chunks,
+                    memory,
+                };
+                (incoming, len)
+            }
         };
         self.collected = self.collected.saturating_sub(len);
         self.pipeline()?.send(FileJob {
