@@ -33,7 +33,7 @@ pub(super) struct Queue {
 }
 
 /// So much may wait for each worker that is awake before another one is woken.
-const BACKLOG: usize = 4;
+const BACKLOG: usize = 8;
 /// The most that a worker takes at a time.
 const SHARE: usize = 16;
 
