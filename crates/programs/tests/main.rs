@@ -7,6 +7,7 @@ mod config;
 mod crash;
 mod export;
 mod externals;
+mod file_urls;
 mod fixture;
 mod help;
 mod hostile;

@@ -3,6 +3,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Lets tests that are written for a server do the same with its repositories on the disk.
+pub const FILE_URLS: &str = "SYLVAN_TEST_FILE_URLS";
+
 /// A running Debian svnserve that serves the repositories of one folder on a loopback port.
 pub struct Svnserve {
     process: Child,
@@ -52,8 +55,12 @@ impl Svnserve {
         }
     }
 
-    /// Returns the URL of the repository `name` below the served root.
+    /// Returns the URL of the repository `name` below the served root: `svn://…`, or `file://…` if
+    /// the environment variable [`FILE_URLS`] is set.
     pub fn url(&self, name: &str) -> String {
+        if std::env::var_os(FILE_URLS).is_some() {
+            return format!("file://{}/{name}", self.root.display());
+        }
         format!("svn://127.0.0.1:{}/{name}", self.port)
     }
 

@@ -3,6 +3,7 @@
 mod apache;
 mod dump;
 mod hostile;
+mod local;
 mod proxy;
 mod svn;
 mod tls;
