@@ -42,10 +42,13 @@ fn with_library() -> Fixture {
 
 /// Externals of every form, some of which fail.
 fn every_form(fixture: &Fixture) -> String {
-    let host = fixture
-        .url
-        .trim_start_matches("svn:")
-        .trim_end_matches("/repos");
+    let (_, no_scheme) = fixture.url.split_once(':').expect("a URL");
+    let authority = no_scheme.trim_start_matches('/').find('/').unwrap_or(0);
+    let path = if no_scheme.starts_with("///") {
+        &no_scheme[2..]
+    } else {
+        &no_scheme[2 + authority..]
+    };
     [
         "# a comment",
         "",
@@ -60,8 +63,8 @@ fn every_form(fixture: &Fixture) -> String {
         "'^/lib/inner dir/i.txt' 'with blanks'",
         "^/lib/inner%20dir escaped\\ blank",
         "../lib up",
-        &format!("{host}/repos/lib scheme"),
-        "/repos/lib server",
+        &format!("{no_scheme}/lib scheme"),
+        &format!("{path}/lib server"),
         "^/../repos/lib above",
         "^/nothing/here missing",
         "http://127.0.0.1:1/x unreachable",

@@ -83,7 +83,9 @@ fn change(fs: &FileSystem, txn: &mut Txn, chance: &mut Chance) {
             .map(|(path, _)| path.clone()),
     );
     let dir = chance.one(&dirs).clone();
-    let new = dir.child(NAMES[chance.below(NAMES.len())]).expect("a plain name");
+    let new = dir
+        .child(NAMES[chance.below(NAMES.len())])
+        .expect("a plain name");
     let is_free = txn.kind(&new).expect("readable") == NodeKind::None;
     let what = if paths.len() > 60 { 6 } else { chance.below(8) };
     let any = (!paths.is_empty()).then(|| chance.one(&paths).clone());

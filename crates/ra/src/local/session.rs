@@ -317,7 +317,12 @@ impl Session for LocalSession {
         report: &[ReportEntry],
         editor: &mut dyn Editor,
     ) -> Result<()> {
-        self.report(options, None, Texts::None, report, editor)
+        let options = UpdateOptions {
+            send_copyfrom_args: false,
+            ignore_ancestry: false,
+            ..options.clone()
+        };
+        self.report(&options, None, Texts::None, report, editor)
     }
 
     fn locations(

@@ -166,7 +166,23 @@ fn trace(session: &mut dyn Session, root: &Url, wish: &Wish) -> (Vec<String>, St
         Ok(()) => String::new(),
         Err(error) => format!("{error:?}"),
     };
-    (editor.into_inner().lines, end)
+    let mut lines = editor.into_inner().lines;
+    if wish.status {
+        // Our client of the svn protocol does not tell digests of texts that it asked not to have.
+        for line in lines.iter_mut().filter(|line| line.starts_with("close ")) {
+            let end = line.find(" Some(").or_else(|| line.find(" None"));
+            line.truncate(end.unwrap_or(line.len()));
+        }
+    }
+    (lines, end)
+}
+
+/// Tells whether two drives ended alike. Subversion fails where something was reported below what
+/// is not gone into: below a folder that a file replaces, or below the depth that is wanted.
+fn same_end(theirs: &str, ours: &str, url: &Url, disk: &Url) -> bool {
+    let gives_up = |end: &str| end.starts_with("E160013: Working copy path ");
+    theirs.replace(url.as_str(), disk.as_str()) == ours
+        || gives_up(theirs) && (ours.is_empty() || gives_up(ours))
 }
 
 fn placeholder() -> Url {
@@ -269,12 +285,7 @@ fn wish(repos: &Repos, anchor: &RelPath, chance: &mut Chance) -> Wish {
 }
 
 /// Makes a repository of a format, and its URLs at a server and on the disk.
-fn repository(
-    server: &Svnserve,
-    name: &str,
-    version: &str,
-    seed: u64,
-) -> (Repos, Url, Url) {
+fn repository(server: &Svnserve, name: &str, version: &str, seed: u64) -> (Repos, Url, Url) {
     let path = server.repository_path(name);
     let made = std::process::Command::new("svnadmin")
         .args(["create", "--compatible-version", version])
@@ -287,6 +298,21 @@ fn repository(
     let url = format!("svn://127.0.0.1:{}/{name}", server.port());
     let disk = format!("file://{}", path.display());
     (repos, Url::parse(&url).unwrap(), Url::parse(&disk).unwrap())
+}
+
+fn assert_same(theirs: &[String], ours: &[String], what: &str) {
+    let pairs = theirs.iter().zip(ours);
+    let same = pairs.take_while(|(theirs, ours)| theirs == ours).count();
+    let part = |lines: &[String]| {
+        let from = same.saturating_sub(3);
+        lines[from..lines.len().min(from + 12)].join("\n")
+    };
+    assert!(
+        theirs == ours,
+        "{what}\nsvnserve:\n{}\nours:\n{}",
+        part(theirs),
+        part(ours)
+    );
 }
 
 #[test]
@@ -305,16 +331,13 @@ fn reports_drive_as_those_of_subversion() {
             let (expected, end) = trace(&mut *theirs, &url, &wish);
             let (lines, our_end) = trace(&mut *ours, &disk, &wish);
             let what = format!("{name} {number}: {:?} {:?}", wish.options, wish.report);
-            let adapt = |text: String| text.replace(url.as_str(), disk.as_str());
-            assert_eq!(adapt(end.clone()), our_end, "{what}");
+            assert!(
+                same_end(&end, &our_end, &url, &disk),
+                "{end}\n{our_end}\n{what}"
+            );
             if end.is_empty() {
                 good += 1;
-                let differ = expected.iter().zip(&lines).position(|(a, b)| a != b);
-                assert!(
-                    expected == lines,
-                    "{what} switch {:?}\nfrom line {differ:?}\n{expected:#?}\n{lines:#?}",
-                    wish.switch
-                );
+                assert_same(&expected, &lines, &what);
             } else {
                 bad += 1;
             }
@@ -348,9 +371,12 @@ fn one_child_of_the_anchor_is_driven_alone() {
         let (expected, end) = trace(&mut *theirs, &url, &wish);
         let (lines, our_end) = trace(&mut *ours, &disk, &wish);
         let what = format!("{number}: {:?} {:?}", wish.options, wish.report);
-        assert_eq!(end.replace(url.as_str(), disk.as_str()), our_end, "{what}");
+        assert!(
+            same_end(&end, &our_end, &url, &disk),
+            "{end}\n{our_end}\n{what}"
+        );
         if end.is_empty() {
-            assert_eq!(expected, lines, "{what}");
+            assert_same(&expected, &lines, &what);
         }
     }
 }
@@ -373,7 +399,10 @@ fn what_makes_no_sense_is_refused() {
         path: RelPathBuf::new(path).unwrap(),
     };
     for (report, message) in [
-        (vec![], "E165004: Invalid report for top level of working copy"),
+        (
+            vec![],
+            "E165004: Invalid report for top level of working copy",
+        ),
         (
             vec![set("a", 1)],
             "E165004: Invalid report for top level of working copy",

@@ -548,7 +548,11 @@ impl<'a> Drive<'a> {
         }
         match ours.kind {
             NodeKind::Dir => self.dir(entry).map(Some),
-            _ => self.file(entry).map(|()| None),
+            _ => {
+                // Subversion does not, and then misses the folder that this file replaces.
+                self.skip_reported(&entry.path)?;
+                self.file(entry).map(|()| None)
+            }
         }
     }
 

@@ -7,8 +7,6 @@
 
 mod drive;
 mod store;
-#[cfg(test)]
-mod tests;
 
 use sylvan_core::{Depth, Error, ErrorCode, RelPath, RelPathBuf, Result, Revnum, Timestamp};
 use sylvan_delta::Editor;

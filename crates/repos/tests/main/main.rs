@@ -1,5 +1,8 @@
-//! Repositories made by Debian's Subversion, asked the same by ours and by its server; and what
-//! hooks see of them.
+//! Repositories made by Debian's Subversion, asked the same by ours and by its server; what hooks
+//! see of them; laws of drives, and commits that Debian's Subversion reads.
 
+mod commits;
 mod create;
+mod drives;
 mod hooks;
+mod model;
