@@ -7,6 +7,7 @@
 //!
 //! Nothing here knows a particular program.
 
+pub mod call;
 pub mod error;
 pub mod getopt;
 pub mod help;

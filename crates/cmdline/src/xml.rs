@@ -79,6 +79,19 @@ impl Writer {
         }
     }
 
+    /// Writes a property; what XML cannot hold is in base64.
+    pub fn property(&mut self, tag: &str, name: &str, value: &[u8]) -> &mut Self {
+        let name = ("name", name);
+        let text = std::str::from_utf8(value).ok().filter(|_| is_safe(value));
+        match text {
+            Some(text) => self.open(Style::Protect, tag, &[name]).text(text),
+            None => self
+                .open(Style::Protect, tag, &[name, ("encoding", "base64")])
+                .text(&base64_lines(value)),
+        }
+        .close(tag)
+    }
+
     /// Takes what was written so far.
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
@@ -140,6 +153,29 @@ pub fn fuzzy_escape(text: &str) -> String {
     out
 }
 
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Encodes in lines of 76 characters, each with its newline.
+pub fn base64_lines(value: &[u8]) -> String {
+    let mut lines = String::with_capacity(value.len() * 4 / 3 + value.len() / 57 + 8);
+    for line in value.chunks(57) {
+        for group in line.chunks(3) {
+            let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+            let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+            for digit in 0..4 {
+                if digit > group.len() {
+                    lines.push('=');
+                } else {
+                    let at = (bits >> (18 - 6 * digit)) & 63;
+                    lines.push(char::from(ALPHABET[at as usize]));
+                }
+            }
+        }
+        lines.push('\n');
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,5 +209,15 @@ mod tests {
         assert!(!is_safe(b"\x01"));
         assert!(!is_safe(b"\xff"));
         assert_eq!(fuzzy_escape("a\x01b\x7f\n"), "a?\\001b?\\127\n");
+    }
+
+    #[test]
+    fn base64_has_short_lines() {
+        assert_eq!(base64_lines(b"\x01"), "AQ==\n");
+        assert_eq!(base64_lines(b"\x01\x02"), "AQI=\n");
+        assert_eq!(base64_lines(b"abc"), "YWJj\n");
+        assert_eq!(base64_lines(b""), "");
+        let two = base64_lines(&[0; 58]);
+        assert_eq!(two.lines().map(str::len).collect::<Vec<_>>(), [76, 4]);
     }
 }

@@ -1,7 +1,7 @@
 //! Pieces of XML that several subcommands print.
 
 use sylvan_cmdline::print::Output;
-use sylvan_cmdline::xml::{self, Style, Writer};
+use sylvan_cmdline::xml::{Style, Writer};
 use sylvan_core::{Lock, NodeKind, Result, Revnum, Timestamp};
 
 /// Prints the declaration and opens the document's element.
@@ -57,58 +57,5 @@ pub(crate) fn lock(writer: &mut Writer, lock: &Lock) {
 
 /// Writes a property; what XML cannot hold is in base64.
 pub(crate) fn property(writer: &mut Writer, name: &str, value: &[u8]) {
-    let text = std::str::from_utf8(value)
-        .ok()
-        .filter(|_| xml::is_safe(value));
-    match text {
-        Some(text) => writer
-            .open(Style::Protect, "property", &[("name", name)])
-            .text(text),
-        None => writer
-            .open(
-                Style::Protect,
-                "property",
-                &[("name", name), ("encoding", "base64")],
-            )
-            .text(&base64_lines(value)),
-    }
-    .close("property");
-}
-
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Encodes in lines of 76 characters, each with its newline.
-fn base64_lines(value: &[u8]) -> String {
-    let mut lines = String::with_capacity(value.len() * 4 / 3 + value.len() / 57 + 8);
-    for line in value.chunks(57) {
-        for group in line.chunks(3) {
-            let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-            let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-            for digit in 0..4 {
-                if digit > group.len() {
-                    lines.push('=');
-                } else {
-                    let at = (bits >> (18 - 6 * digit)) & 63;
-                    lines.push(char::from(ALPHABET[at as usize]));
-                }
-            }
-        }
-        lines.push('\n');
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_has_short_lines() {
-        assert_eq!(base64_lines(b"\x01"), "AQ==\n");
-        assert_eq!(base64_lines(b"\x01\x02"), "AQI=\n");
-        assert_eq!(base64_lines(b"abc"), "YWJj\n");
-        assert_eq!(base64_lines(b""), "");
-        let two = base64_lines(&[0; 58]);
-        assert_eq!(two.lines().map(str::len).collect::<Vec<_>>(), [76, 4]);
-    }
+    writer.property("property", name, value);
 }
