@@ -49,5 +49,5 @@ pub use hotcopy::{CopiedRevisions, HotcopyMode};
 pub use info::Info;
 pub use pack::{PackNotice, PackOptions};
 pub use tree::{Node, Root, Tree, TreeNode};
-pub use txn::Txn;
+pub use txn::{Txn, TxnView};
 pub use upgrade::UpgradeNotice;

@@ -1,5 +1,6 @@
 //! Transactions on the disk, as Subversion has them.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use sylvan_core::{Error, ErrorCode, NodeKind, Props, Result, Revnum, Sha1, hash_dump};
@@ -22,6 +23,25 @@ const NEXT_IDS: &str = "next-ids";
 const ITEM_INDEX: &str = "itemidx";
 const L2P: &str = "index.l2p";
 const P2L: &str = "index.p2l";
+
+/// A transaction that can only be read.
+#[derive(Debug)]
+pub struct TxnView(Txn);
+
+impl Deref for TxnView {
+    type Target = Txn;
+
+    fn deref(&self) -> &Txn {
+        &self.0
+    }
+}
+
+fn ensure_exists(fs: &FileSystem, id: TxnId) -> Result<()> {
+    if file::exists(&fs.layout().txn_dir(id))? {
+        return Ok(());
+    }
+    Err(no_such_txn(id))
+}
 
 impl Txn {
     fn file(&self, name: &str) -> PathBuf {
@@ -98,10 +118,7 @@ impl Txn {
     /// [`ErrorCode::FS_NO_SUCH_TRANSACTION`]; [`ErrorCode::FS_REP_BEING_WRITTEN`] if another
     /// process writes to it; [`ErrorCode::FS_CORRUPT`].
     pub fn open(fs: &FileSystem, id: TxnId) -> Result<Self> {
-        let dir = fs.layout().txn_dir(id);
-        if !file::exists(&dir)? {
-            return Err(no_such_txn(id));
-        }
+        ensure_exists(fs, id)?;
         let lock = FileLock::try_now(&fs.layout().proto_rev_lock(id))?;
         if lock.is_none() {
             return Err(Error::new(
@@ -112,6 +129,21 @@ impl Txn {
                 ),
             ));
         }
+        Self::load(fs, id, lock)
+    }
+
+    /// Opens a transaction that is on the disk to be read alone, also while another process writes
+    /// to it.
+    ///
+    /// # Errors
+    /// [`ErrorCode::FS_NO_SUCH_TRANSACTION`]; [`ErrorCode::FS_CORRUPT`].
+    pub fn view(fs: &FileSystem, id: TxnId) -> Result<TxnView> {
+        ensure_exists(fs, id)?;
+        Self::load(fs, id, None).map(TxnView)
+    }
+
+    fn load(fs: &FileSystem, id: TxnId, lock: Option<FileLock>) -> Result<Self> {
+        let dir = fs.layout().txn_dir(id);
         let mut txn = Self {
             fs: fs.clone(),
             id,
@@ -191,7 +223,8 @@ impl Txn {
 
     fn read_counters(&mut self) -> Result<()> {
         let ids = file::read(&self.file(NEXT_IDS))?;
-        let line = ids.strip_suffix(b"\n").unwrap_or(&ids);
+        // Subversion writes a NUL behind the line.
+        let line = ids.split(|byte| *byte == b'\n').next().unwrap_or(&ids);
         let mut words = line.split(|byte| *byte == b' ').map(parse_base36);
         let (Some(Some(node)), Some(Some(copy))) = (words.next(), words.next()) else {
             return Err(corrupt("next-id file corrupt"));
@@ -218,6 +251,10 @@ impl Txn {
                 return Err(corrupt("Truncated protorev file detected"));
             }
             len = end;
+        }
+        if self.lock.is_none() {
+            self.proto.look_at(len);
+            return Ok(());
         }
         self.proto.resume(len)
     }

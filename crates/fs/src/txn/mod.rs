@@ -38,7 +38,7 @@ use crate::node_rev::{NodeRev, Uniquifier};
 use crate::text::{base36, corrupt, parse_base36};
 
 pub use commit::Committed;
-pub use disk::change_prop;
+pub use disk::{TxnView, change_prop};
 pub use tree::{OpenText, TextWriter};
 
 use proto::Proto;

@@ -182,6 +182,11 @@ impl Proto {
         Ok(())
     }
 
+    /// Takes a file that is there for reading alone.
+    pub(super) fn look_at(&mut self, len: u64) {
+        self.flushed = len;
+    }
+
     /// Brings all of it to the disk and returns the file's path.
     pub(super) fn finish(&mut self, sync: bool) -> Result<&Path> {
         self.flush()?;
