@@ -5,6 +5,7 @@
 
 mod access;
 mod admin;
+mod change_tree;
 mod commit;
 mod commit_editor;
 mod create;
@@ -31,6 +32,7 @@ mod send;
 mod templates;
 
 pub use access::{ReadAccess, ReadCheck};
+pub use change_tree::{ChangedNode, NodeAction, change_tree};
 pub use commit::post_commit_text;
 pub use commit_editor::{CommitCheck, CommitEditor, CommitEditorOptions, CommitInfo, Needs};
 pub use create::CreateOptions;
