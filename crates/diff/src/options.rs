@@ -66,10 +66,9 @@ impl Options {
                 options.take_long(word, name, &mut words)?;
             } else {
                 match word.strip_prefix('-') {
-                    Some(letters) if !letters.is_empty() => {
-                        options.take_short(letters, &mut words)?;
-                    }
-                    _ => return Err(no_option(word)),
+                    Some("") => return Err(wrong("invalid option: ")),
+                    Some(letters) => options.take_short(letters, &mut words)?,
+                    None => return Err(no_option(word)),
                 }
             }
         }
@@ -87,15 +86,15 @@ impl Options {
             None => (name, None),
         };
         let Some(letter) = long_option(name) else {
-            return Err(wrong(format!("invalid option: {word}")));
+            return Err(wrong(format_args!("invalid option: {word}")));
         };
         if letter == 'U' {
             let arg = joined.or_else(|| rest.next());
             return self
-                .set_context(arg.ok_or_else(|| wrong(format!("missing argument: {word}")))?);
+                .set_context(arg.ok_or_else(|| wrong(format_args!("missing argument: {word}")))?);
         }
         if joined.is_some() {
-            return Err(wrong(format!("erroneous argument: {word}")));
+            return Err(wrong(format_args!("erroneous argument: {word}")));
         }
         self.set(letter);
         Ok(())
@@ -110,11 +109,11 @@ impl Options {
             if letter == 'U' {
                 let joined = Some(&letters[at + 1..]).filter(|joined| !joined.is_empty());
                 let arg = joined.or_else(|| rest.next());
-                let missing = || wrong("missing argument: U".to_owned());
+                let missing = || wrong("missing argument: U");
                 return self.set_context(arg.ok_or_else(missing)?);
             }
             if !self.set(letter) {
-                return Err(wrong(format!("invalid option character: {letter}")));
+                return Err(wrong(format_args!("invalid option character: {letter}")));
             }
         }
         Ok(())
@@ -177,8 +176,10 @@ fn no_option(word: &str) -> Error {
     )
 }
 
-fn wrong(text: String) -> Error {
-    Error::new(ErrorCode::INVALID_DIFF_OPTION, text).context("Error in options to internal diff")
+/// The error for a mistake in an option. Subversion's own text ends in a newline.
+fn wrong(text: impl std::fmt::Display) -> Error {
+    Error::new(ErrorCode::INVALID_DIFF_OPTION, format!("{text}\n"))
+        .context("Error in options to internal diff")
 }
 
 #[cfg(test)]
@@ -223,13 +224,13 @@ mod tests {
     #[test]
     fn what_is_not_known_is_named() {
         for (words, text) in [
-            (&["-q"][..], "invalid option character: q"),
-            (&["--foo"], "invalid option: --foo"),
-            (&["-U"], "missing argument: U"),
-            (&["--context"], "missing argument: --context"),
-            (&["--unified=3"], "erroneous argument: --unified=3"),
+            (&["-q"][..], "invalid option character: q\n"),
+            (&["--foo"], "invalid option: --foo\n"),
+            (&["-U"], "missing argument: U\n"),
+            (&["--context"], "missing argument: --context\n"),
+            (&["--unified=3"], "erroneous argument: --unified=3\n"),
+            (&["-u", "-"], "invalid option: \n"),
             (&["x"], "Invalid argument 'x' in diff options"),
-            (&["-u", "-"], "Invalid argument '-' in diff options"),
             (&["--", "-u"], "Invalid argument '-u' in diff options"),
             (&["-Ux"], "Could not convert 'x' into a number"),
         ] {
