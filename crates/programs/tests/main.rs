@@ -16,6 +16,7 @@ mod interrupt;
 mod mistakes;
 mod output;
 mod svnadmin;
+mod svnlook;
 mod svnversion;
 mod terminal;
 mod timestamps;
@@ -28,6 +29,8 @@ mod update_targets;
 const SVN: &str = env!("CARGO_BIN_EXE_svn");
 /// The `svnadmin` under test.
 const SVNADMIN: &str = env!("CARGO_BIN_EXE_svnadmin");
+/// The `svnlook` under test.
+const SVNLOOK: &str = env!("CARGO_BIN_EXE_svnlook");
 /// The `svnversion` under test.
 const SVNVERSION: &str = env!("CARGO_BIN_EXE_svnversion");
 
