@@ -29,7 +29,7 @@ fn commit(fs: &FileSystem, number: u64) -> sylvan_core::Result<()> {
 
 fn verify(fs: &FileSystem) {
     let (youngest, cancel) = (fs.youngest().unwrap(), Cancel::new());
-    fs.verify(Revnum::ZERO, youngest, &cancel, |_| {}).unwrap();
+    fs.verify_metadata(Revnum::ZERO, youngest, &cancel).unwrap();
     for number in 0..=youngest.number() {
         fs.verify_revision(Revnum::new(number).unwrap(), &cancel)
             .unwrap();

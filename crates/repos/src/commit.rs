@@ -33,7 +33,7 @@ impl Repos {
             check_prop(name, Some(value))?;
         }
         let mut txn = Txn::begin(self.fs(), base, now)?;
-        txn.set_prop("svn:check-locks", Some(b"true".to_vec()));
+        txn.check_locks();
         for (name, value) in revprops {
             txn.set_prop(name, Some(value.clone()));
         }

@@ -10,7 +10,7 @@ use sylvan_io::Cancel;
 use sylvan_io::file::{self, TempFile};
 
 use super::rep::{is_mutable, props_kind};
-use super::{CLIENT_DATE, FLAG_PROPS, Txn, changes};
+use super::{CHECK_LOCKS, CLIENT_DATE, FLAG_PROPS, Txn, changes};
 use crate::cache::{Cache, Kind};
 use crate::change::{Change, ChangeKind};
 use crate::dir::Directory;
@@ -67,7 +67,7 @@ impl Txn {
     /// revision's date, unless [`Txn::keep_date`] was said.
     ///
     /// # Errors
-    /// [`ErrorCode::FS_CONFLICT`] for changes that cannot be merged; the lock errors for paths
+    /// [`ErrorCode::FS_CONFLICT`] for changes that cannot be merged; after [`Txn::check_locks`], the lock errors for paths
     /// that others have locked. The transaction can be committed again or aborted then. If files
     /// cannot be brought in place it is dead, and no revision was made.
     pub fn commit(&mut self, access: &Access, now: Timestamp) -> Result<Committed> {
@@ -152,8 +152,11 @@ impl Txn {
         access: &Access,
         now: Timestamp,
     ) -> Result<()> {
-        // Mostly nobody ever locked anything.
-        if !file::exists(&self.fs.layout().file(layout::LOCKS))? {
+        // Who brings history back, and not a client's change, does not ask for it. Mostly nobody
+        // ever locked anything.
+        if !self.props.contains_key(CHECK_LOCKS)
+            || !file::exists(&self.fs.layout().file(layout::LOCKS))?
+        {
             return Ok(());
         }
         let mut verified: Option<&RelPathBuf> = None;

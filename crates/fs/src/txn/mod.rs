@@ -44,7 +44,8 @@ pub use tree::{OpenText, TextWriter};
 use proto::Proto;
 
 /// Transaction properties that are not of the revision.
-const FLAG_PROPS: [&str; 3] = ["svn:check-ood", "svn:check-locks", "svn:client-date"];
+const FLAG_PROPS: [&str; 3] = ["svn:check-ood", CHECK_LOCKS, CLIENT_DATE];
+const CHECK_LOCKS: &str = "svn:check-locks";
 const CLIENT_DATE: &str = "svn:client-date";
 
 /// A transaction.
@@ -171,6 +172,11 @@ impl Txn {
     /// Lets the date that is set be the revision's, where else it is the time of the commit.
     pub fn keep_date(&mut self) {
         self.set_prop(CLIENT_DATE, Some(b"1".to_vec()));
+    }
+
+    /// Lets [`Txn::commit`] refuse changes of paths that others have locked.
+    pub fn check_locks(&mut self) {
+        self.set_prop(CHECK_LOCKS, Some(b"true".to_vec()));
     }
 
     /// Takes back all that was done.

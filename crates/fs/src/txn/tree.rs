@@ -74,7 +74,7 @@ impl Txn {
         self.fs.node_rev(id)
     }
 
-    pub(super) fn root_rev(&self) -> Result<Arc<NodeRev>> {
+    pub(crate) fn root_rev(&self) -> Result<Arc<NodeRev>> {
         let node = self.nodes.get(&self.root);
         let node = node.ok_or_else(|| corrupt("Transaction without a root"))?;
         Ok(Arc::new(node.rev.clone()))

@@ -356,7 +356,7 @@ fn indexes_are_read_and_written() {
         assert!(error.message().starts_with("New index data ends at "));
     }
     let fs = open(&sandbox, "repo");
-    fs.verify(Revnum::ZERO, rev(18), &Cancel::new(), |_| {})
+    fs.verify_metadata(Revnum::ZERO, rev(18), &Cancel::new())
         .unwrap();
 }
 

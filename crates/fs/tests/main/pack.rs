@@ -91,7 +91,7 @@ fn what_is_packed_reads_as_before_and_goes_on() {
         sandbox.sh("svnadmin verify -q repo; svnadmin dump -q repo >b; cmp a b");
         let revisions = model::parse(&std::fs::read(sandbox.join("b")).unwrap());
         read::compare(&sandbox.join("repo/db"), &revisions);
-        fs.verify(Revnum::ZERO, fs.youngest().unwrap(), &Cancel::new(), |_| {})
+        fs.verify_metadata(Revnum::ZERO, fs.youngest().unwrap(), &Cancel::new())
             .unwrap();
         sandbox.sh(
             "for i in 1 2 3 4 5 6 7 8; do svn mkdir -q -m x file://$PWD/repo/new$i; done; \

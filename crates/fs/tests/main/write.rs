@@ -515,6 +515,7 @@ fn locks_are_shared_with_debians_programs() {
     );
     // A commit needs the lock of each path it changes.
     let mut txn = Txn::begin(&fs, fs.youngest().unwrap(), now()).unwrap();
+    txn.check_locks();
     put(&mut txn, "A/mu", "changed");
     let error = txn.commit(&Access::default(), now()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::FS_NO_USER);
@@ -531,6 +532,7 @@ fn locks_are_shared_with_debians_programs() {
         .insert(lock.lock.token.clone(), lock.lock.path.clone());
     txn.commit(&access, now()).unwrap();
     let mut txn = Txn::begin(&fs, fs.youngest().unwrap(), now()).unwrap();
+    txn.check_locks();
     txn.delete(rel("A")).unwrap();
     assert_eq!(
         txn.commit(&access, now()).unwrap_err().code(),
@@ -608,7 +610,7 @@ fn fresh(sandbox: &Sandbox, db: &str) -> FileSystem {
 
 fn verify(fs: &FileSystem) -> sylvan_core::Result<()> {
     let (youngest, cancel) = (fs.youngest()?, sylvan_io::Cancel::new());
-    fs.verify(Revnum::ZERO, youngest, &cancel, |_| {})?;
+    fs.verify_metadata(Revnum::ZERO, youngest, &cancel)?;
     for number in 0..=youngest.number() {
         fs.verify_revision(Revnum::new(number).unwrap(), &cancel)?;
     }

@@ -12,11 +12,14 @@ mod build_repcache;
 mod create;
 mod dblogs;
 mod deltify;
+mod dump;
 mod freeze;
 mod hotcopy;
 mod info;
+mod load;
 mod lock;
 mod lslocks;
+mod notice;
 mod pack;
 mod recover;
 mod rev_size;
@@ -26,6 +29,7 @@ mod setuuid;
 mod txns;
 mod unlock;
 mod upgrade;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -56,12 +60,16 @@ fn run_of(name: &str) -> Option<Run> {
         "create" => create::run,
         "delrevprop" => revprop::delete,
         "deltify" => deltify::run,
+        "dump" => dump::run,
+        "dump-revprops" => dump::run_revprops,
         "freeze" => freeze::run,
         "help" => help::run,
         "hotcopy" => hotcopy::run,
         "info" => info::run,
         "list-dblogs" => dblogs::list,
         "list-unused-dblogs" => dblogs::list,
+        "load" => load::run,
+        "load-revprops" => load::run_revprops,
         "lock" => lock::run,
         "lslocks" => lslocks::run,
         "lstxns" => txns::list,
@@ -75,6 +83,7 @@ fn run_of(name: &str) -> Option<Run> {
         "setuuid" => setuuid::run,
         "unlock" => unlock::run,
         "upgrade" => upgrade::run,
+        "verify" => verify::run,
         "--version" => help::run,
         _ => return None,
     })

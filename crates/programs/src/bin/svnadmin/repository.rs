@@ -67,7 +67,6 @@ pub(crate) fn range(
 }
 
 /// Returns the revisions that `dump` and its kin work on: all, one, or a range.
-#[allow(dead_code, reason = "for dump and verify")]
 pub(crate) fn dump_range(repos: &Repos, inv: &Invocation) -> Result<(Revnum, Revnum)> {
     let youngest = repos.fs().youngest()?;
     Ok(match range(repos, inv, youngest)? {
