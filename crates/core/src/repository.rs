@@ -136,3 +136,16 @@ pub struct InheritedProps {
     /// Its properties.
     pub props: Props,
 }
+
+/// What is told of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// The new revision.
+    pub rev: Revnum,
+    /// Its date, as its property has it.
+    pub date: Option<String>,
+    /// Its author.
+    pub author: Option<String>,
+    /// What failed after it was made.
+    pub post_commit_error: Option<String>,
+}

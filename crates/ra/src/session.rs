@@ -1,13 +1,15 @@
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use sylvan_core::{
-    Depth, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Timestamp, Url,
+    Depth, Error, ErrorCode, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Timestamp,
+    Url,
 };
 use sylvan_delta::{Editor, ReportEntry};
 
 pub use sylvan_core::repository::{
-    ChangedPath, DirEntry, DirEntryFields, InheritedProps, ListReceiver, LocationSegment, LogEntry,
-    LogOptions, LogReceiver,
+    ChangedPath, CommitInfo, DirEntry, DirEntryFields, InheritedProps, ListReceiver,
+    LocationSegment, LogEntry, LogOptions, LogReceiver,
 };
 
 /// What a session can be asked whether the server knows it.
@@ -50,11 +52,26 @@ pub struct UpdateOptions {
     pub ignore_ancestry: bool,
 }
 
+/// What a commit is made with.
+#[derive(Clone, Debug, Default)]
+pub struct CommitOptions {
+    /// Properties of the revision to be, `svn:log` among them; the author is added.
+    pub revprops: Props,
+    /// The tokens of locks that the user holds, by path below the session's URL.
+    pub lock_tokens: BTreeMap<RelPathBuf, String>,
+    /// Whether the locks stay.
+    pub keep_locks: bool,
+}
+
+/// Drives an editor with what is to be committed, up to `close_edit` (which makes the commit), or
+/// fails.
+pub type CommitDrive<'a> = dyn FnMut(&mut dyn Editor) -> Result<()> + 'a;
+
 /// A folder's listing with what else was asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
     /// Children by name.
-    pub entries: std::collections::BTreeMap<String, DirEntry>,
+    pub entries: BTreeMap<String, DirEntry>,
     /// The revision that was read.
     pub rev: Revnum,
     /// The folder's properties, entry properties too.
@@ -160,6 +177,21 @@ pub trait Session: Send {
         report: &[ReportEntry],
         editor: &mut dyn Editor,
     ) -> Result<()>;
+
+    /// Commits what `drive` says to the editor that it is called with, whose root is the session's
+    /// URL. Calls `abort_edit` if the drive fails.
+    ///
+    /// # Errors
+    /// `FS_TXN_OUT_OF_DATE` and `FS_CONFLICT` if others were faster, and the errors of locks, hooks
+    /// and permissions; `RA_NOT_IMPLEMENTED` where there is none yet.
+    fn commit(
+        &mut self,
+        options: &CommitOptions,
+        drive: &mut CommitDrive<'_>,
+    ) -> Result<CommitInfo> {
+        let _ = (options, drive);
+        Err(Error::from_code(ErrorCode::RA_NOT_IMPLEMENTED))
+    }
 
     /// Returns where `path` at `peg` was at each of `revs` (paths below the repository root);
     /// revisions where it did not exist are left out.

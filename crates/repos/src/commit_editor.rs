@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use sylvan_core::repository::CommitInfo;
 use sylvan_core::{
     Error, ErrorCode, Md5, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Timestamp, props,
 };
@@ -47,19 +48,6 @@ pub struct CommitEditorOptions<'a> {
     pub check: Option<&'a CommitCheck<'a>>,
     /// Tells the time.
     pub clock: fn() -> Timestamp,
-}
-
-/// What is told of a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommitInfo {
-    /// The new revision.
-    pub rev: Revnum,
-    /// Its date, as its property has it.
-    pub date: Option<String>,
-    /// Its author.
-    pub author: Option<String>,
-    /// What failed after it was made.
-    pub post_commit_error: Option<String>,
 }
 
 /// Writes a drive into a transaction, and commits it when the drive is closed.

@@ -42,7 +42,7 @@ mod verify;
 pub use access::{ReadAccess, ReadCheck};
 pub use change_tree::{ChangedNode, NodeAction, change_tree};
 pub use commit::post_commit_text;
-pub use commit_editor::{CommitCheck, CommitEditor, CommitEditorOptions, CommitInfo, Needs};
+pub use commit_editor::{CommitCheck, CommitEditor, CommitEditorOptions, Needs};
 pub use create::CreateOptions;
 pub use delta::{DeltaOptions, dir_delta};
 pub use dirent::{CommittedInfo, DirEntryReader};

@@ -6,14 +6,16 @@ use sylvan_core::{
     Url, props,
 };
 use sylvan_delta::{Editor, ReportEntry};
+use sylvan_fs::lock::Access;
 use sylvan_fs::{FileSystem, Node, Root};
 use sylvan_repos::report::{Report, ReportOptions};
-use sylvan_repos::{ListOptions, ReadAccess, Repos, Texts};
+use sylvan_repos::{CommitEditor, CommitEditorOptions, ListOptions, ReadAccess, Repos, Texts};
 
 use super::place::Place;
 use crate::{
-    Capability, Context, DirEntry, DirEntryFields, Directory, InheritedProps, ListReceiver,
-    LocationSegment, LogOptions, LogReceiver, Session, UpdateOptions,
+    Capability, CommitDrive, CommitInfo, CommitOptions, Context, DirEntry, DirEntryFields,
+    Directory, InheritedProps, ListReceiver, LocationSegment, LogOptions, LogReceiver, Session,
+    UpdateOptions,
 };
 
 /// A session with a repository on this machine.
@@ -70,6 +72,18 @@ impl LocalSession {
             Some(self.fs().uuid().to_owned().into_bytes()),
         );
         Ok(found)
+    }
+
+    /// Finds out who uses the session.
+    fn username(&self) -> Result<Option<String>> {
+        let mut auth = self.context.auth();
+        let mut attempts = auth.username_credentials(self.fs().uuid(), "")?;
+        let Some(found) = attempts.next(&mut auth)? else {
+            return Ok(None);
+        };
+        // A name that cannot be stored is no reason to fail.
+        let _ = attempts.save(&mut auth);
+        Ok(Some(found.username).filter(|name| !name.is_empty()))
     }
 
     fn relative(&self, url: &Url) -> Result<RelPathBuf> {
@@ -144,6 +158,25 @@ impl LocalSession {
         }
         Ok(report)
     }
+}
+
+/// Completes the properties of a revision to be: who makes it, and with what, which hooks see.
+fn commit_props(options: &CommitOptions, user: Option<&str>) -> Props {
+    let agent = format!(
+        "SVN/1.14.2 ({}-{}) ra_local Sylvan/{}",
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+        env!("CARGO_PKG_VERSION")
+    );
+    let mut revprops = options.revprops.clone();
+    for (name, value) in [
+        (props::REVISION_AUTHOR, user.unwrap_or_default()),
+        ("svn:txn-client-compat-version", "1.14.2"),
+        ("svn:txn-user-agent", &agent),
+    ] {
+        revprops.insert(name.to_owned(), value.as_bytes().to_vec());
+    }
+    revprops
 }
 
 fn now() -> Timestamp {
@@ -323,6 +356,53 @@ impl Session for LocalSession {
             ..options.clone()
         };
         self.report(&options, None, Texts::None, report, editor)
+    }
+
+    fn commit(
+        &mut self,
+        options: &CommitOptions,
+        drive: &mut CommitDrive<'_>,
+    ) -> Result<CommitInfo> {
+        let user = self.username()?;
+        let mut editor = CommitEditor::new(
+            self.repos(),
+            CommitEditorOptions {
+                base: self.place.path.clone(),
+                revprops: commit_props(options, user.as_deref()),
+                capabilities: &["mergeinfo"],
+                access: Access {
+                    user: user.clone(),
+                    tokens: options
+                        .lock_tokens
+                        .iter()
+                        .map(|(path, token)| (token.clone(), self.place.full(path)))
+                        .collect(),
+                },
+                check: None,
+                clock: now,
+            },
+        )?;
+        if let Err(error) = drive(&mut editor) {
+            return Err(match editor.abort_edit() {
+                Ok(()) => error,
+                Err(other) => error.attach(other),
+            });
+        }
+        let committed = editor.into_committed().ok_or_else(|| {
+            Error::new(
+                ErrorCode::REPOS_BAD_ARGS,
+                "No valid transaction supplied to close_edit",
+            )
+        })?;
+        if !options.keep_locks && !options.lock_tokens.is_empty() {
+            let tokens = options.lock_tokens.iter();
+            let tokens = tokens.map(|(path, token)| (self.place.full(path), token.clone()));
+            // Locks that were broken or stolen since are no concern of this commit.
+            let _ = self
+                .repos()
+                .unlock(&tokens.collect(), user.as_deref(), false, now());
+        }
+        Ok(committed)
     }
 
     fn locations(

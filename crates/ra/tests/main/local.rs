@@ -1,13 +1,14 @@
 //! `file://`: what our reporter drives is what Debian's svnserve drives for the same report.
 
-use sylvan_core::{Depth, Md5, NodeKind, RelPath, RelPathBuf, Result, Revnum, Url};
+use sylvan_core::{Depth, Md5, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Url};
 use sylvan_delta::{CheckingEditor, CopyFrom, Editor, ReportEntry, TextFormat, Token};
 use sylvan_fs::Tree;
-use sylvan_ra::{Session, UpdateOptions, open};
+use sylvan_ra::auth::AuthOptions;
+use sylvan_ra::{CommitInfo, CommitOptions, Session, UpdateOptions, open};
 use sylvan_repos::Repos;
 use sylvan_testutil::{Chance, Svnserve, all_paths, random_history};
 
-use crate::dump::context;
+use crate::dump::{context, context_for};
 
 /// Writes down a drive, call by call; what Subversion takes from a hash table is in any order, so
 /// such calls that follow each other are sorted.
@@ -437,4 +438,79 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(end, message);
         assert_eq!(lines.last().map(String::as_str), Some("abort"));
     }
+}
+
+/// Commits a file's new text.
+fn commit_text(
+    session: &mut dyn Session,
+    path: &str,
+    text: &'static [u8],
+    options: &CommitOptions,
+) -> Result<CommitInfo> {
+    let path = RelPath::new(path)?;
+    session.commit(options, &mut |editor| {
+        editor.open_root(None, Token(0))?;
+        editor.open_file(path, Token(0), None, Token(1))?;
+        editor.apply_text(Token(1), None, TextFormat::Fulltext)?;
+        editor.text_chunk(Token(1), bytes::Bytes::from_static(text))?;
+        editor.text_end(Token(1))?;
+        editor.close_file(Token(1), Some(Md5::of(text)))?;
+        editor.close_directory(Token(0))?;
+        editor.close_edit()
+    })
+}
+
+#[test]
+fn commits_need_the_tokens_of_locks_and_release_them() {
+    let scratch = tempfile::tempdir().unwrap();
+    let shell = |script: &str| {
+        let output = std::process::Command::new("sh")
+            .args(["-ec", script])
+            .current_dir(scratch.path())
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{script}: {error}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    shell(
+        "svnadmin create r; mkdir -p tree/d; echo one > tree/d/f
+         svn import -q -m new --config-dir c tree file://$PWD/r
+         svn lock -q --config-dir c --username jo file://$PWD/r/d/f",
+    );
+    let url = format!("file://{}/r/d", scratch.path().display());
+    let jo = AuthOptions {
+        username: Some("jo".to_owned()),
+        ..AuthOptions::default()
+    };
+    let mut session = open(&Url::parse(&url).unwrap(), &context_for(&[], jo)).unwrap();
+    let path = RelPathBuf::new("f").unwrap();
+    let mut options = CommitOptions {
+        revprops: Props::from([("svn:log".to_owned(), b"why".to_vec())]),
+        ..CommitOptions::default()
+    };
+    let error = commit_text(&mut *session, "f", b"two\n", &options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "E160037: Cannot verify lock on path '/d/f'; no matching lock-token available"
+    );
+    let token = session.lock(&path).unwrap().unwrap().token;
+    options.lock_tokens.insert(path.clone(), token);
+    options.keep_locks = true;
+    let told = commit_text(&mut *session, "f", b"two\n", &options).unwrap();
+    assert_eq!((told.rev.number(), told.author.as_deref()), (2, Some("jo")));
+    assert!(session.lock(&path).unwrap().is_some());
+    options.keep_locks = false;
+    commit_text(&mut *session, "f", b"three\n", &options).unwrap();
+    assert!(session.lock(&path).unwrap().is_none());
+    assert_eq!(shell("svn cat --config-dir c file://$PWD/r/d/f"), "three\n");
+    assert_eq!(
+        shell(
+            "svnlook author r; svnlook log r; svnlook changed r; svnlook propget r --revprop -r3 svn:author"
+        ),
+        "jo\nwhy\nU   d/f\njo"
+    );
+    let log = shell("svnlook proplist --revprop r | sort");
+    assert_eq!(log, "  svn:author\n  svn:date\n  svn:log\n");
+    assert_eq!(shell("svnadmin lstxns r; svnadmin verify -q r"), "");
 }

@@ -4,14 +4,15 @@ use std::path::Path;
 use std::process::Command;
 
 use bytes::Bytes;
+use sylvan_core::repository::CommitInfo;
 use sylvan_core::{Depth, Md5, Props, RelPath, RelPathBuf, Result, Revnum};
 use sylvan_delta::{CheckingEditor, CopyFrom, Editor, TextFormat, Token, svndiff};
 use sylvan_fs::Tree;
 use sylvan_fs::lock::Access;
 use sylvan_io::Cancel;
 use sylvan_repos::{
-    CommitCheck, CommitEditor, CommitEditorOptions, CommitInfo, DeltaOptions, Needs, ReadAccess,
-    ReplayOptions, Repos, dir_delta, replay,
+    CommitCheck, CommitEditor, CommitEditorOptions, DeltaOptions, Needs, ReadAccess, ReplayOptions,
+    Repos, dir_delta, replay,
 };
 use sylvan_testutil::Chance;
 
