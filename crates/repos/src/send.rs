@@ -7,7 +7,7 @@ use bytes::Bytes;
 use md5::Digest as _;
 use sylvan_core::{Error, ErrorCode, Md5, Props, Result, Revnum, props};
 use sylvan_delta::svndiff::{Deltifier, TextSource, Version};
-use sylvan_delta::{Editor, TextFormat, Token};
+use sylvan_delta::{Editor, Fulltext, TextFormat, Token};
 use sylvan_fs::Node;
 use sylvan_fs::TreeNode;
 use sylvan_fs::rep::RepReader;
@@ -38,11 +38,12 @@ pub(crate) trait Sent {
     fn read_props(&self) -> Result<Arc<Props>>;
     fn has_other_props(&self, other: &Self) -> Result<bool>;
     fn text(&self) -> Result<RepReader>;
+    fn fulltext(&self) -> Result<Box<dyn Fulltext>>;
     fn stored_md5(&self) -> Option<Md5>;
 }
 
 macro_rules! sent {
-    ($node:ty) => {
+    ($node:ty, $fulltext:expr) => {
         impl Sent for $node {
             fn created(&self) -> Option<Revnum> {
                 self.created_revision()
@@ -60,6 +61,10 @@ macro_rules! sent {
                 self.contents()
             }
 
+            fn fulltext(&self) -> Result<Box<dyn Fulltext>> {
+                Ok(Box::new($fulltext(self)?))
+            }
+
             fn stored_md5(&self) -> Option<Md5> {
                 self.md5()
             }
@@ -67,8 +72,41 @@ macro_rules! sent {
     };
 }
 
-sent!(Node);
-sent!(TreeNode<'_>);
+fn late(node: &Node) -> Result<LateText> {
+    Ok(LateText::Node(node.clone()))
+}
+
+fn opened(node: &TreeNode<'_>) -> Result<RepReader> {
+    Ok(node.contents()?.read_once())
+}
+
+sent!(Node, late);
+sent!(TreeNode<'_>, opened);
+
+/// A content that is opened where it is read.
+#[derive(Debug)]
+enum LateText {
+    Node(Node),
+    Open(RepReader),
+}
+
+impl Fulltext for LateText {
+    fn size(&self) -> u64 {
+        match self {
+            Self::Node(node) => node.len().unwrap_or(0),
+            Self::Open(reader) => reader.len(),
+        }
+    }
+
+    fn next_piece(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            match self {
+                Self::Node(node) => *self = Self::Open(node.contents()?.read_once()),
+                Self::Open(reader) => return reader.next_piece(),
+            }
+        }
+    }
+}
 
 /// A node of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,10 +244,7 @@ impl<'e> Sender<'e> {
         target: &N,
     ) -> Result<()> {
         match self.texts {
-            Texts::Full => {
-                let text = target.text()?.read_once();
-                self.editor.fulltext(file, Box::new(text))
-            }
+            Texts::Full => self.editor.fulltext(file, target.fulltext()?),
             Texts::None => {
                 let base = source.map(|source| md5_of(source)).transpose()?;
                 self.editor.apply_text(file, base, TextFormat::Svndiff)?;

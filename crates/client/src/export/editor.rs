@@ -6,7 +6,7 @@ use bytes::Bytes;
 use sylvan_core::{
     Dirent, Error, ErrorCode, Md5, NodeKind, RelPath, RelPathBuf, Result, Revnum, props,
 };
-use sylvan_delta::{Applier, CopyFrom, Editor, EmptyBase, TextFormat, Token};
+use sylvan_delta::{Applier, CopyFrom, Editor, EmptyBase, Fulltext, TextFormat, Token};
 use sylvan_wc::ADM_DIR;
 use sylvan_wc::notify::{Action, Notification, NotifyFn};
 
@@ -57,6 +57,7 @@ enum Receiving {
         size: usize,
     },
     Applying(Box<(Applier<EmptyBase>, Sink)>),
+    Whole(Box<dyn Fulltext>),
 }
 
 impl<'a> ExportEditor<'a> {
@@ -278,6 +279,11 @@ impl Editor for ExportEditor<'_> {
         Ok(())
     }
 
+    fn fulltext(&mut self, file: Token, text: Box<dyn Fulltext>) -> Result<()> {
+        self.file(file)?.text = Some(Receiving::Whole(text));
+        Ok(())
+    }
+
     fn text_chunk(&mut self, file: Token, chunk: Bytes) -> Result<()> {
         self.context.cancel.check()?;
         let root = self.root;
@@ -364,6 +370,7 @@ impl Receiving {
                 applier.push(&chunk, |bytes| sink.push(bytes))
             }
             Self::Collecting { .. } => Ok(()),
+            Self::Whole(_) => Err(unknown_token()),
         }
     }
 
@@ -375,6 +382,7 @@ impl Receiving {
                 applier.finish()?;
                 Ok(Text::Applied(sink))
             }
+            Self::Whole(text) => Ok(Text::Whole(text)),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender};
 use sylvan_core::{Error, Md5, Result};
-use sylvan_delta::{Applier, EmptyBase, TextFormat};
+use sylvan_delta::{Applier, EmptyBase, Fulltext, TextFormat};
 use sylvan_io::{Cancel, Progress};
 use sylvan_wc::install::Recipe;
 
@@ -31,6 +31,8 @@ pub(super) enum Text {
     Chunks(TextFormat, Vec<Bytes>),
     /// Already applied.
     Applied(Sink),
+    /// Still to be read.
+    Whole(Box<dyn Fulltext>),
 }
 
 /// The threads; they are started one by one as work piles up.
@@ -154,7 +156,7 @@ impl Text {
     fn size(&self) -> usize {
         match self {
             Self::Chunks(_, chunks) => chunks.iter().map(Bytes::len).sum(),
-            Self::Applied(_) => 0,
+            Self::Applied(_) | Self::Whole(_) => 0,
         }
     }
 }
@@ -163,6 +165,14 @@ impl Job {
     fn run(self, progress: &Progress) -> Result<()> {
         let text = match self.text {
             Text::Applied(sink) => sink,
+            Text::Whole(mut text) => {
+                let folder = self.path.parent().unwrap_or_else(|| ".".as_ref());
+                let mut sink = Sink::new(folder);
+                while let Some(piece) = text.next_piece()? {
+                    sink.push(&piece)?;
+                }
+                sink
+            }
             Text::Chunks(format, chunks) => {
                 let folder = self.path.parent().unwrap_or_else(|| ".".as_ref());
                 let mut sink = Sink::new(folder);

@@ -106,7 +106,7 @@ struct Frame {
     source: Option<(RelPathBuf, Revnum)>,
     /// `None` if there is nothing to compare with.
     theirs: Option<Arc<Directory>>,
-    target: RelPathBuf,
+    target: Node,
     ours: Arc<Directory>,
     order: Vec<u32>,
     depths: Depths,
@@ -124,6 +124,8 @@ struct Entry {
     source: Option<Source>,
     target: RelPathBuf,
     target_found: Option<Found>,
+    /// The node, if it was opened.
+    target_node: Option<Node>,
     info: Option<Item>,
     depths: Depths,
 }
@@ -237,8 +239,8 @@ impl<'a> Drive<'a> {
         });
         if operand.is_root() {
             let source = source.map(|source| (source.path, source.rev));
-            let frame =
-                self.open_frame(token, operand, source, wanted, depths, info.start_empty)?;
+            let node = self.root.node(&wanted)?;
+            let frame = self.open_frame(token, operand, source, node, depths, info.start_empty)?;
             self.frames.push(frame);
         } else {
             let entry = Entry {
@@ -247,6 +249,7 @@ impl<'a> Drive<'a> {
                 source,
                 target: wanted,
                 target_found: ours,
+                target_node: None,
                 info: Some(info),
                 depths,
             };
@@ -335,11 +338,10 @@ impl<'a> Drive<'a> {
         token: Token,
         path: RelPathBuf,
         source: Option<(RelPathBuf, Revnum)>,
-        target: RelPathBuf,
+        node: Node,
         depths: Depths,
         start_empty: bool,
     ) -> Result<Frame> {
-        let node = self.root.node(&target)?;
         let theirs = match source.as_ref().filter(|_| !start_empty) {
             Some((path, rev)) => Some(self.fs.revision_root(*rev)?.node(path)?),
             None => None,
@@ -358,7 +360,7 @@ impl<'a> Drive<'a> {
             path,
             source,
             theirs,
-            target,
+            target: node,
             order: self.order(&ours),
             ours,
             depths,
@@ -425,8 +427,9 @@ impl<'a> Drive<'a> {
                 path: frame.path.child(&name)?,
                 parent: frame.token,
                 source,
-                target: frame.target.child(&name)?,
+                target: frame.target.path().child(&name)?,
                 target_found: ours,
+                target_node: None,
                 info,
                 depths,
             })?;
@@ -451,7 +454,7 @@ impl<'a> Drive<'a> {
             if is_done || frame.ours(&entry.name).is_some() || !frame.depths.may_have(entry.kind) {
                 continue;
             }
-            let target = frame.target.child(&entry.name)?;
+            let target = frame.target.path().child(&entry.name)?;
             let deleted = self.deleted_rev(&target, *rev)?;
             let path = frame.path.child(&entry.name)?;
             self.sender
@@ -485,15 +488,17 @@ impl<'a> Drive<'a> {
                 _ => None,
             }
         };
+        let is_new = source.is_none();
         self.entry(Entry {
             path: frame.path.child(&entry.name)?,
             parent: frame.token,
             source,
-            target: frame.target.child(&entry.name)?,
+            target: frame.target.path().child(&entry.name)?,
             target_found: Some(Found {
                 kind: entry.kind,
                 id: entry.id,
             }),
+            target_node: is_new.then(|| frame.target.open_entry(entry)).transpose()?,
             info: None,
             depths: frame.depths.below(),
         })
@@ -564,6 +569,7 @@ impl<'a> Drive<'a> {
         if let Some(link) = info.link.as_ref().filter(|_| self.options.switch.is_none()) {
             entry.target = link.clone();
             entry.target_found = found(&self.root, link)?;
+            entry.target_node = None;
         }
         let Some(rev) = info.rev else {
             entry.source = None;
@@ -635,10 +641,12 @@ impl<'a> Drive<'a> {
             parent,
             source,
             target,
+            target_node,
             info,
             depths,
             ..
         } = entry;
+        let node = target_node.map_or_else(|| self.root.node(&target), Ok)?;
         let token = self.sender.token()?;
         match &source {
             Some(source) => {
@@ -653,11 +661,12 @@ impl<'a> Drive<'a> {
         }
         let source = source.map(|source| (source.path, source.rev));
         let start_empty = info.is_some_and(|info| info.start_empty);
-        self.open_frame(token, path, source, target, depths, start_empty)
+        self.open_frame(token, path, source, node, depths, start_empty)
     }
 
     fn file(&mut self, entry: Entry) -> Result<()> {
-        let node = self.root.node(&entry.target)?;
+        let opened = entry.target_node;
+        let node = opened.map_or_else(|| self.root.node(&entry.target), Ok)?;
         let token = self.sender.token()?;
         let source = match &entry.source {
             Some(source) => {

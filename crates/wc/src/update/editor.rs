@@ -15,7 +15,7 @@ use sylvan_core::{
     Depth, Dirent, Error, ErrorCode, Md5, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum,
     Sha1, Url,
 };
-use sylvan_delta::{CopyFrom, Editor, TextFormat, Token};
+use sylvan_delta::{CopyFrom, Editor, Fulltext, TextFormat, Token};
 use sylvan_io::Cancel;
 use sylvan_io::file::FileKind;
 
@@ -134,6 +134,7 @@ enum TextState {
         len: usize,
     },
     Streaming(Stream),
+    Whole(Box<dyn Fulltext>),
 }
 
 /// What is where something is to be added.
@@ -709,7 +710,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         let file = self.file(token)?;
         match &mut file.text {
             _ if file.skip => Ok(()),
-            TextState::None | TextState::Known(_) => Err(out_of_order()),
+            TextState::None | TextState::Known(_) | TextState::Whole(_) => Err(out_of_order()),
             TextState::Streaming(stream) => {
                 stream.push(chunk)?;
                 self.step()
@@ -731,6 +732,19 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
 
     fn text_end(&mut self, token: Token) -> Result<()> {
         self.file(token).map(|_| ())
+    }
+
+    fn fulltext(&mut self, token: Token, text: Box<dyn Fulltext>) -> Result<()> {
+        self.step()?;
+        let file = self.file(token)?;
+        if file.skip {
+            return Ok(());
+        }
+        file.edited = true;
+        file.text = TextState::Whole(text);
+        let dir = file.dir;
+        self.mark_edited(dir);
+        Ok(())
     }
 
     fn known_text(&mut self, token: Token, sha1: &Sha1) -> Result<bool> {

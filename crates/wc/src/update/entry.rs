@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use crossbeam_channel::Sender;
 use sylvan_core::{Depth, Error, Md5, NodeKind, RelPathBuf, Sha1, Timestamp};
-use sylvan_delta::TextFormat;
+use sylvan_delta::{Fulltext, TextFormat};
 
 use super::delete::Removal;
 use super::queue::Queue;
@@ -116,6 +116,8 @@ pub(super) enum Incoming {
         /// Where the text goes, empty.
         memory: Vec<u8>,
     },
+    /// It is still to be read.
+    Whole(Box<dyn Fulltext>),
 }
 
 /// A file that was received, on its way to the pristine store.

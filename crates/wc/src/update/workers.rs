@@ -175,6 +175,16 @@ impl Worker<'_, '_> {
                 chunks,
                 memory,
             } => (format, chunks, memory),
+            Incoming::Whole(mut text) => {
+                let keep = self.queue.keep();
+                let size = usize::try_from(text.size()).unwrap_or(usize::MAX);
+                let room = if size <= keep { size } else { 0 };
+                let mut sink = Sink::new(keep, Vec::with_capacity(room));
+                while let Some(piece) = text.next_piece()? {
+                    sink.write(&piece, self.store)?;
+                }
+                return Ok(Some(sink));
+            }
         };
         let base = match &file.place {
             Place::Existing(existing) => Some(existing.text),

@@ -170,6 +170,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             }
             TextState::None => (Incoming::Unchanged, 0),
             TextState::Known(text) => (Incoming::Known(text), 0),
+            TextState::Whole(text) => (Incoming::Whole(text), 0),
             TextState::Collecting {
                 format,
                 chunks,
