@@ -16,6 +16,7 @@ mod interrupt;
 mod mistakes;
 mod output;
 mod svnadmin;
+mod svnfsfs;
 mod svnlook;
 mod svnversion;
 mod terminal;
@@ -29,6 +30,8 @@ mod update_targets;
 const SVN: &str = env!("CARGO_BIN_EXE_svn");
 /// The `svnadmin` under test.
 const SVNADMIN: &str = env!("CARGO_BIN_EXE_svnadmin");
+/// The `svnfsfs` under test.
+const SVNFSFS: &str = env!("CARGO_BIN_EXE_svnfsfs");
 /// The `svnlook` under test.
 const SVNLOOK: &str = env!("CARGO_BIN_EXE_svnlook");
 /// The `svnversion` under test.

@@ -91,8 +91,8 @@ fn old_formats_are_looked_at() {
 fn large_files_are_compared_in_bounded_memory() {
     let sandbox = Sandbox::new();
     sandbox.sh(
-        "svn checkout -q $URL wc; cd wc; seq 1 1500000 > f; svn add -q f; svn ci -qm 1
-         sed -i 's/^1234$/x/; s/99999$/y/' f; svn ci -qm 2; mkdir ../tmp",
+        "svn checkout -q $URL wc; cd wc; seq -f %0300.0f 1 20000 > f; svn add -q f; svn ci -qm 1
+         sed -i 's/1234$/x/; s/9999$/y/' f; svn ci -qm 2; mkdir ../tmp",
     );
     let theirs = sandbox.run("svnlook", &["diff", "repo"]);
     let mut command = Command::new(SVNLOOK);

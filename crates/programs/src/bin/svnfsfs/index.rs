@@ -33,16 +33,12 @@ pub(crate) fn dump(env: &mut Env, inv: &Invocation) -> Result<()> {
 
 fn line(item: &Item) -> String {
     let kind = KINDS.iter().find(|(kind, _)| *kind == item.kind);
-    let revision = match item.kind {
-        // What is nothing belongs to no revision.
-        ItemKind::Unused => -1,
-        _ => item.revision.number(),
-    };
     format!(
-        "{:12x} {:12x} {} {revision:9} {:8} {:08x}",
+        "{:12x} {:12x} {} {:9} {:8} {:08x}",
         item.offset,
         item.size,
         kind.map_or("???", |(_, word)| word),
+        item.revision.number(),
         item.number,
         item.checksum,
     )
