@@ -64,6 +64,7 @@ pub(crate) enum Kind {
     PackFile,
     Block,
     Offsets,
+    Chain,
 }
 
 #[derive(Clone)]
@@ -75,6 +76,15 @@ pub(crate) enum Value {
     RootId(NodeRevId),
     File(Arc<RevFile>),
     Offsets(Arc<Offsets>),
+    /// How many deltas a representation needs, and in how many shards.
+    Chain(Chain),
+}
+
+/// How long a chain of deltas is, and in how many shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chain {
+    pub(crate) len: i64,
+    pub(crate) shards: u32,
 }
 
 impl Cache {
@@ -209,6 +219,7 @@ typed! {
     root_id put_root_id RootId NodeRevId;
     file put_file File Arc<RevFile>;
     offsets put_offsets Offsets Arc<Offsets>;
+    chain put_chain Chain Chain;
 }
 
 impl Key {

@@ -17,7 +17,7 @@ use crate::id::{NodeRevId, Place};
 use crate::layout::{self, Layout};
 use crate::node_rev::{NodeRev, Representation};
 use crate::rep::RepReader;
-use crate::rep_cache::RepCache;
+use crate::rep_cache::{Pending, RepCache};
 use crate::rev_file::{RevFile, Trailer};
 use crate::text::{corrupt, parse_base36, shown};
 
@@ -58,6 +58,26 @@ struct Inner {
     /// The first revision that is not packed, when that was read last.
     min_unpacked: AtomicI64,
     rep_cache: Mutex<Option<RepCache>>,
+    pending_reps: Mutex<Pending>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let pending = self.pending_reps.get_mut();
+        let reps = pending.unwrap_or_else(PoisonError::into_inner).take();
+        if reps.is_empty() {
+            return;
+        }
+        let slot = self.rep_cache.get_mut();
+        let opened = slot.unwrap_or_else(PoisonError::into_inner).take();
+        let second = self.format.number.has_rep_cache_v2();
+        let cache = match opened {
+            Some(cache) => Ok(cache),
+            None => RepCache::open(self.layout.db(), second),
+        };
+        // What is not noted is stored twice one day.
+        let _ = cache.and_then(|mut cache| cache.add(&reps));
+    }
 }
 
 /// The content of `current`.
@@ -110,6 +130,7 @@ impl FileSystem {
             youngest: AtomicI64::new(0),
             min_unpacked: AtomicI64::new(0),
             rep_cache: Mutex::new(None),
+            pending_reps: Mutex::default(),
         }));
         if format.number.has_packing() {
             fs.refresh_min_unpacked()?;
@@ -205,6 +226,13 @@ impl FileSystem {
     pub(crate) fn rep_cache_slot(&self) -> MutexGuard<'_, Option<RepCache>> {
         self.0
             .rep_cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn pending_reps(&self) -> MutexGuard<'_, Pending> {
+        self.0
+            .pending_reps
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }

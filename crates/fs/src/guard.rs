@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use sylvan_core::{Error, Result};
 
-use crate::fs::FileSystem;
+use crate::fs::{Current, FileSystem};
 use crate::layout;
 
 /// A lock that is held; dropping it gives it up.
@@ -81,13 +81,19 @@ impl FileSystem {
     /// # Errors
     /// If the lock cannot be taken, or what is packed and youngest cannot be read then.
     pub fn write_lock(&self) -> Result<WriteLock> {
+        self.write_lock_and_current().map(|(lock, _)| lock)
+    }
+
+    /// As [`FileSystem::write_lock`]; returns what is youngest, too.
+    pub(crate) fn write_lock_and_current(&self) -> Result<(WriteLock, Current)> {
         let lock = FileLock::wait(&self.lock_path(layout::WRITE_LOCK))?;
         // Nobody changes these now.
         if self.format().number.has_packing() {
             self.refresh_min_unpacked()?;
         }
-        self.youngest()?;
-        Ok(WriteLock { _lock: lock })
+        let current = self.read_current()?;
+        self.note_youngest(current.youngest);
+        Ok((WriteLock { _lock: lock }, current))
     }
 
     pub(crate) fn txn_current_lock(&self) -> Result<FileLock> {

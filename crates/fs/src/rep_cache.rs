@@ -2,8 +2,9 @@
 //!
 //! It is only a help: it is asked while writing, may be missing, and what it says is checked.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
@@ -29,6 +30,28 @@ const REMOVE: &str = "DELETE FROM rep_cache WHERE revision > ?1";
 
 /// How long another writer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So soon after the last time, more is waited for before something is written.
+const GROUP: Duration = Duration::from_millis(500);
+/// So much is kept at most till then.
+const MAX_PENDING: usize = 1000;
+
+/// Representations that are not in the database yet.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    reps: HashMap<Sha1, Representation>,
+    /// When something was written last.
+    written: Option<Instant>,
+}
+
+impl Pending {
+    /// Takes all out, in the order of their revisions.
+    pub(crate) fn take(&mut self) -> Vec<Representation> {
+        let mut reps: Vec<_> = self.reps.drain().map(|(_, rep)| rep).collect();
+        reps.sort_by_key(|rep| (rep.revision, rep.item_index));
+        reps
+    }
+}
 
 /// An open `rep-cache.db`.
 #[derive(Debug)]
@@ -309,16 +332,47 @@ impl FileSystem {
         work(cache)
     }
 
-    /// As [`FileSystem::with_rep_cache`], if texts are shared and there is something to do.
-    pub(crate) fn with_rep_cache_if(
-        &self,
-        needed: bool,
-        work: impl FnOnce(&mut RepCache) -> Result<()>,
-    ) -> Result<()> {
-        if needed && self.conf().rep_sharing {
-            self.with_rep_cache(work)
+    /// Adds representations of a new revision. Where commits follow each other quickly, several
+    /// go to the database at a time; till then this file system alone knows them.
+    pub(crate) fn add_to_rep_cache(&self, reps: &[Representation]) -> Result<()> {
+        if reps.is_empty() || !self.conf().rep_sharing {
+            return Ok(());
+        }
+        let is_due = {
+            let mut pending = self.pending_reps();
+            for rep in reps {
+                if let Some(sha1) = rep.sha1 {
+                    pending.reps.entry(sha1).or_insert(*rep);
+                }
+            }
+            let recently = |written: Instant| written.elapsed() < GROUP;
+            pending.reps.len() >= MAX_PENDING || !pending.written.is_some_and(recently)
+        };
+        if is_due {
+            self.flush_rep_cache()
         } else {
             Ok(())
         }
+    }
+
+    /// Writes to the database what is not there yet.
+    pub(crate) fn flush_rep_cache(&self) -> Result<()> {
+        let reps = {
+            let mut pending = self.pending_reps();
+            pending.written = Some(Instant::now());
+            pending.take()
+        };
+        if reps.is_empty() {
+            return Ok(());
+        }
+        self.with_rep_cache(|cache| cache.add(&reps))
+    }
+
+    /// Looks a digest up.
+    pub(crate) fn find_rep(&self, sha1: Sha1) -> Result<Option<Representation>> {
+        if let Some(rep) = self.pending_reps().reps.get(&sha1) {
+            return Ok(Some(*rep));
+        }
+        self.with_rep_cache(|cache| cache.get(sha1))
     }
 }

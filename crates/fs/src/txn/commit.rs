@@ -76,12 +76,11 @@ impl Txn {
             return Err(Error::new(ErrorCode::FS_TRANSACTION_DEAD, text));
         }
         loop {
-            let youngest = self.fs.youngest()?;
-            self.merge_up_to(youngest)?;
-            let lock = self.fs.write_lock()?;
-            let before = self.fs.read_current()?;
+            let (lock, before) = self.fs.write_lock_and_current()?;
             if before.youngest != self.base {
-                // Somebody was faster.
+                // Others may go on while what they committed is merged.
+                drop(lock);
+                self.merge_up_to(before.youngest)?;
                 continue;
             }
             self.ensure_same_format()?;
@@ -385,9 +384,7 @@ impl Txn {
         let (revision, sync) = (new.revision, fs.options().flush_to_disk);
         fs.make_shard(revision)?;
         let mode = fs.rev_mode()?;
-        let from = self.proto.finish(sync)?;
-        file::set_mode(from, mode)?;
-        file::rename(from, &fs.layout().rev(revision))?;
+        self.proto.finish(&fs.layout().rev(revision), mode, sync)?;
         if sync {
             file::sync_dir(&fs.layout().rev_dir(revision))?;
         }
@@ -416,13 +413,15 @@ impl Txn {
             props.insert("svn:date".to_owned(), now.to_iso().into_bytes());
         }
         let path = self.fs.layout().revprops(revision);
-        let out = file::create_final(&path, mode | 0o200)?;
+        let out = file::create_final(&path, mode)?;
         out.write_all(&hash_dump::write(&props))?;
+        if out.meta()?.mode != mode {
+            file::set_mode(&path, mode)?;
+        }
         if self.fs.options().flush_to_disk {
             out.sync()?;
         }
-        drop(out);
-        file::set_mode(&path, mode)
+        Ok(())
     }
 
     /// Fills the caches, and removes what is left of the transaction.
@@ -437,8 +436,7 @@ impl Txn {
             let key = fs.key(Kind::Directory, new.revision, rep.item_index);
             fs.cache().put_directory(key, directory, directory.weight());
         }
-        let cached =
-            fs.with_rep_cache_if(!new.to_cache.is_empty(), |cache| cache.add(&new.to_cache));
+        let cached = fs.add_to_rep_cache(&new.to_cache);
         let purged = if self.on_disk {
             super::purge(fs, self.id)
         } else {
@@ -536,12 +534,17 @@ impl FileSystem {
         let dir = path.parent().unwrap_or(self.path());
         let write = || {
             let mode = file::stat(like)?.mode;
-            let mut temp = TempFile::new_in(dir)?;
+            let mut temp = TempFile::with_mode(dir, mode)?;
             temp.write_all(bytes)?;
-            if sync && let Some(file) = temp.file() {
-                file.sync()?;
+            if let Some(file) = temp.file() {
+                let has_mode = file.meta()?.mode == mode;
+                if sync {
+                    file.sync()?;
+                }
+                if !has_mode {
+                    file::set_mode(temp.path(), mode)?;
+                }
             }
-            file::set_mode(temp.path(), mode)?;
             temp.persist(path)?;
             if sync { file::sync_dir(dir) } else { Ok(()) }
         };

@@ -187,13 +187,29 @@ impl Proto {
         self.flushed = len;
     }
 
-    /// Brings all of it to the disk and returns the file's path.
-    pub(super) fn finish(&mut self, sync: bool) -> Result<&Path> {
+    /// Makes the file `path` of all of it, with these permissions, and brings it to the disk if
+    /// `sync`. What was in memory till now is written there at once: nobody looks at a revision
+    /// before it is the youngest.
+    pub(super) fn finish(&mut self, path: &Path, mode: u32, sync: bool) -> Result<()> {
+        let has_file = self.file.is_some();
+        if !has_file {
+            self.file = Some(file::create_final(path, mode)?);
+        }
         self.flush()?;
-        if let Some(file) = self.file.take().filter(|_| sync) {
+        let from = if has_file { &self.path } else { path };
+        let Some(file) = self.file.take() else {
+            return Ok(());
+        };
+        if file.meta()?.mode != mode {
+            file::set_mode(from, mode)?;
+        }
+        if sync {
             file.sync()?;
         }
-        Ok(&self.path)
+        if has_file {
+            file::rename(from, path)?;
+        }
+        Ok(())
     }
 
     /// Removes the file, if there is one.

@@ -5,6 +5,7 @@ use sylvan_core::{Md5, NodeKind, Result, Revnum, Sha1};
 use sylvan_delta::svndiff::{Deltifier, TextSource, Version};
 
 use super::Txn;
+use crate::cache::{Chain, Kind};
 use crate::conf::Compression;
 use crate::fs::FileSystem;
 use crate::id::NodeRevId;
@@ -175,15 +176,15 @@ impl Txn {
             return Ok(None);
         };
         // A shared representation has a chain of its own.
-        let (chain, shards) = self.fs.rep_chain_length(&base)?;
-        let too_long = chain
+        let chain = self.fs.rep_chain_length(&base)?;
+        let too_long = chain.len
             >= conf
                 .max_linear_deltification
                 .saturating_mul(2)
                 .saturating_add(2);
-        let too_far = shards > 1
+        let too_far = chain.shards > 1
             && 128u64
-                .checked_shl(shards)
+                .checked_shl(chain.shards)
                 .is_none_or(|least| least >= base.expanded_size);
         Ok(Some(base).filter(|_| !too_long && !too_far))
     }
@@ -240,10 +241,7 @@ impl Txn {
 
     fn rep_from_cache(&self, sha1: Sha1) -> Result<Option<Representation>> {
         // A cache that cannot be read saves no space, and is no reason not to commit.
-        let found = self
-            .fs
-            .with_rep_cache(|cache| cache.get(sha1))
-            .unwrap_or_default();
+        let found = self.fs.find_rep(sha1).unwrap_or_default();
         let Some((found, revision)) = found.and_then(|rep| Some((rep, rep.revision?))) else {
             return Ok(None);
         };
@@ -320,28 +318,37 @@ impl Txn {
 
 impl FileSystem {
     /// Counts the deltas of a chain, and the shards that it is in.
-    fn rep_chain_length(&self, rep: &Representation) -> Result<(i64, u32)> {
+    fn rep_chain_length(&self, rep: &Representation) -> Result<Chain> {
         let size = self.shard_size().cast_signed();
-        let shard_of = |revision: Revnum| revision.number() / size;
         let mut at = DeltaBase {
             revision: rep.revision.unwrap_or(Revnum::ZERO),
             item_index: rep.item_index,
             size: rep.size,
         };
-        let (mut count, mut shards, mut last) = (0, 1, shard_of(at.revision));
-        loop {
-            if shard_of(at.revision) != last {
-                last = shard_of(at.revision);
-                shards += 1;
+        let key = |base: &DeltaBase| self.key(Kind::Chain, base.revision, base.item_index);
+        // Those whose chains are not known, the nearest first.
+        let mut unknown = Vec::new();
+        let mut chain = loop {
+            if let Some(chain) = self.cache().chain(&key(&at)) {
+                break chain;
             }
+            unknown.push(at);
             let opened = self.open_item(at.revision, at.item_index)?;
             let (header, _) = opened.read_header(at.size)?;
-            count += 1;
             match header {
                 RepHeader::Delta(base) if base.revision != Revnum::ZERO => at = base,
-                _ => return Ok((count, shards)),
+                _ => break Chain { len: 0, shards: 0 },
             }
+        };
+        let mut below = at.revision;
+        for base in unknown.into_iter().rev() {
+            let crosses = base.revision.number() / size != below.number() / size;
+            chain.len += 1;
+            chain.shards += u32::from(crosses || chain.shards == 0);
+            below = base.revision;
+            self.cache().put_chain(key(&base), &chain, 0);
         }
+        Ok(chain)
     }
 
     /// Checks that there is a representation where one is said to be.

@@ -113,6 +113,7 @@ impl FileSystem {
             self.check_rep(rep)?;
             checked(revision)
         };
+        self.flush_rep_cache()?;
         self.with_rep_cache(|cache| cache.each_in_range(start, end, check))
     }
 }

@@ -119,6 +119,8 @@ fn revisions_are_byte_for_byte_those_of_debians_svnadmin() {
         read::create(&sandbox, variant, &dump);
         let fs = empty(&sandbox, variant);
         load::load(&fs, &dump);
+        // What is noted of representations is all in the database then.
+        drop(fs);
         same_files(&sandbox, variant, "revs");
         same_files(&sandbox, variant, "revprops");
         let rows = "echo 'select * from rep_cache order by hash' | sqlite3";

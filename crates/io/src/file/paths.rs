@@ -27,11 +27,26 @@ pub fn open(path: &Path) -> Result<File> {
 /// # Errors
 /// `Can't open file`, `Can't read file`.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?
-        .read_to_end(&mut bytes)
-        .map_err(|error| failed(error, "read file", path))?;
+    const SMALL: usize = 4 << 10;
+    let mut file = open(path)?;
+    let mut head = [0; SMALL];
+    let cannot = |error: std::io::Error| failed(error, "read file", path);
+    let filled = loop {
+        match file.read(&mut head) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            read => break read.map_err(cannot)?,
+        }
+    };
+    let mut bytes = head[..filled].to_vec();
+    // Less than there is room for is all of a file; of a pipe it may not be.
+    if filled == SMALL || !is_regular(&file) {
+        file.read_to_end(&mut bytes).map_err(cannot)?;
+    }
     Ok(bytes)
+}
+
+fn is_regular(file: &File) -> bool {
+    rustix::fs::fstat(file).is_ok_and(|stat| Meta::from(stat).is_file())
 }
 
 /// As [`read`], `None` if there is no such file.
