@@ -134,7 +134,6 @@ pub fn in_place(
     source: Source<'_>,
     recipe: &Recipe,
     how: Creation,
-    settle: bool,
 ) -> Result<Installed> {
     if recipe.special {
         return special_in_place(tree, path, source);
@@ -147,9 +146,6 @@ pub fn in_place(
     fill(&file, source, recipe)?;
     if let Some(time) = recipe.time {
         file.set_time(time)?;
-    }
-    if settle {
-        file.sync()?;
     }
     size_and_time(file.finish()?).map(Installed::Done)
 }
@@ -168,7 +164,6 @@ pub fn by_rename(
     source: Source<'_>,
     recipe: &Recipe,
     tmp: TempDir<'_>,
-    settle: bool,
 ) -> Result<Option<(i64, i64)>> {
     if recipe.special
         && let Some(target) = symlink_target(source)?
@@ -177,8 +172,8 @@ pub fn by_rename(
         return Ok(None);
     }
     let (temp, file) = create_temp(tmp, recipe.mode())?;
-    let done = write_temp(file, source, recipe, settle)
-        .and_then(|()| rename_into(tmp.dir, &temp, tree, path));
+    let done =
+        write_temp(file, source, recipe).and_then(|()| rename_into(tmp.dir, &temp, tree, path));
     if let Err(error) = done {
         return Err(match tmp.dir.remove_if_exists(&temp) {
             Ok(()) => error,
@@ -191,15 +186,12 @@ pub fn by_rename(
     stat(tree, path)
 }
 
-fn write_temp(file: NewFile, source: Source<'_>, recipe: &Recipe, settle: bool) -> Result<()> {
+fn write_temp(file: NewFile, source: Source<'_>, recipe: &Recipe) -> Result<()> {
     fill(&file, source, recipe)?;
     if let Some(time) = recipe.time {
         file.set_time(time)?;
     }
-    if settle {
-        file.sync()?;
-    }
-    Ok(())
+    file.close()
 }
 
 /// Moves a complete file into its place, making its folder if that is missing.

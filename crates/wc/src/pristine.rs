@@ -56,8 +56,6 @@ pub fn open_text(wc: &WorkingCopy, node: &RelPath) -> Result<Option<File>> {
 pub(crate) struct Store {
     dir: Dir,
     adm: Arc<Dir>,
-    /// Closing does not tell about lost bytes, so they are waited for.
-    settle: bool,
     shards: Vec<Mutex<Shard>>,
     known: Mutex<Known>,
     written: Condvar,
@@ -78,9 +76,9 @@ struct Latency {
 impl Latency {
     const FILES: u32 = 32;
 
-    const fn new(wanted: bool) -> Self {
+    const fn new() -> Self {
         Self {
-            to_time: AtomicU32::new(if wanted { Self::FILES } else { 0 }),
+            to_time: AtomicU32::new(Self::FILES),
             least: AtomicU64::new(u64::MAX),
             told: AtomicU64::new(u64::MAX),
         }
@@ -135,7 +133,7 @@ pub(crate) enum Claim {
 
 impl Store {
     /// Makes the store of a working copy. `fresh` says that PRISTINE has no rows.
-    pub(crate) fn new(site: &Site, fresh: bool, settle: bool) -> Result<Self> {
+    pub(crate) fn new(site: &Site, fresh: bool) -> Result<Self> {
         let folder = RelPath::new(FOLDER)?;
         let dir = match site.adm.open_dir(folder) {
             Err(error) if file::error_kind(&error) == ErrorKind::NotFound => {
@@ -147,7 +145,6 @@ impl Store {
         Ok(Self {
             dir,
             adm: Arc::clone(&site.adm),
-            settle,
             shards: (0..256).map(|_| Mutex::new(Shard::Unknown)).collect(),
             known: Mutex::new(Known {
                 pending: HashMap::new(),
@@ -161,7 +158,7 @@ impl Store {
             }),
             written: Condvar::new(),
             temp_names: AtomicU64::new(0),
-            latency: Latency::new(settle),
+            latency: Latency::new(),
         })
     }
 
@@ -271,13 +268,7 @@ impl Store {
     pub(crate) fn write(&self, sha1: &Sha1, text: &[u8]) -> Result<()> {
         let file = self.create(&self.path(sha1)?, sha1.0[0])?;
         file.write_all(text)?;
-        self.settled(&file)
-    }
-
-    /// Waits for the bytes of a file where closing would hide errors (network file systems write
-    /// back on closing).
-    fn settled(&self, file: &NewFile) -> Result<()> {
-        if self.settle { file.sync() } else { Ok(()) }
+        file.close()
     }
 
     fn create(&self, path: &RelPath, first: u8) -> Result<NewFile> {
@@ -336,7 +327,7 @@ impl Store {
     /// Moves a complete temporary text to its claimed name.
     pub(crate) fn install_temp(&self, mut temp: TempText, sha1: &Sha1) -> Result<()> {
         if let Some(file) = temp.file.take() {
-            self.settled(&file)?;
+            file.close()?;
         }
         let path = self.path(sha1)?;
         self.shard(&path, sha1.0[0])?;

@@ -355,7 +355,6 @@ impl Reporter<'_, '_> {
                     Source::File(&self.site.adm, &text),
                     &recipe,
                     Creation::Exclusive,
-                    false,
                 )?;
                 if let Installed::Done(Some((size, time))) = installed {
                     self.restored.push((node.path.clone(), size, time));

@@ -227,7 +227,6 @@ impl Runner<'_> {
             Source::File(dir, source),
             &recipe,
             self.site.tmp(),
-            false,
         )?;
         Ok(recorded
             .filter(|_| record)
@@ -264,7 +263,7 @@ impl Runner<'_> {
             ..recipe
         };
         let source = Source::File(from_dir, from);
-        install::by_rename(to_dir, to, source, &plain, self.site.tmp(), false)?;
+        install::by_rename(to_dir, to, source, &plain, self.site.tmp())?;
         Ok(())
     }
 
@@ -287,7 +286,7 @@ impl Runner<'_> {
             && modified::would_translate(root, &path, translation)?
         {
             let source = Source::File(root, &path);
-            install::by_rename(root, &path, source, &recipe, self.site.tmp(), false)?;
+            install::by_rename(root, &path, source, &recipe, self.site.tmp())?;
         }
         if !recipe.special {
             install::sync_flags(root, &path, &recipe)?;
@@ -332,7 +331,7 @@ impl Runner<'_> {
             let path = RelPath::new(name)?;
             let old_client = Source::Bytes(b"12\n");
             let (adm, tmp) = (&self.site.adm, self.site.tmp());
-            install::by_rename(adm, path, old_client, &Recipe::plain(), tmp, false)?;
+            install::by_rename(adm, path, old_client, &Recipe::plain(), tmp)?;
         }
         Ok(())
     }

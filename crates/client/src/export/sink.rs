@@ -121,7 +121,7 @@ impl Sink {
             None => Source::Bytes(&self.memory),
         };
         if place == Place::Fresh {
-            match install::in_place(&folder, name, source, recipe, Creation::Fresh, false) {
+            match install::in_place(&folder, name, source, recipe, Creation::Fresh) {
                 Ok(Installed::Done(_)) => return Ok(()),
                 Ok(Installed::Obstructed) => {}
                 Err(error) => {
@@ -134,7 +134,7 @@ impl Sink {
             dir: &folder,
             path: RelPath::ROOT,
         };
-        install::by_rename(&folder, name, source, recipe, tmp, false).map(drop)
+        install::by_rename(&folder, name, source, recipe, tmp).map(drop)
     }
 }
 

@@ -151,9 +151,22 @@ impl NewFile {
     /// Closes the file and returns what the system tells of it.
     ///
     /// # Errors
-    /// As [`NewFile::meta`].
+    /// As [`NewFile::meta`] and [`NewFile::close`].
     pub fn finish(self) -> Result<Meta> {
-        self.meta()
+        let meta = self.meta()?;
+        self.close()?;
+        Ok(meta)
+    }
+
+    /// Closes the file. Network file systems bring its content to the server then, and tell only
+    /// now that it did not arrive.
+    ///
+    /// # Errors
+    /// `Can't close file`.
+    pub fn close(self) -> Result<()> {
+        let Self { fd, path } = self;
+        durable(|| nix::unistd::close(fd).map_err(|errno| Errno::from_raw_os_error(errno as i32)))
+            .map_err(|error| failed(error, "close file", &path))
     }
 
     /// Returns the path it was created under.

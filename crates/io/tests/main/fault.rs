@@ -46,7 +46,7 @@ fn each_step_fails() {
         fault::disarm();
         match result {
             Ok(()) => {
-                assert_eq!((step, steps), (6, 5));
+                assert_eq!((step, steps), (7, 6));
                 break;
             }
             Err(error) => {
@@ -85,7 +85,7 @@ fn each_step_kills() {
     let name = |name: &str| name.to_owned();
     assert_eq!(left_after(1), (Some(9), vec![]));
     assert_eq!(left_after(2), (Some(9), vec![name("first")]));
-    let (signal, left) = left_after(5);
+    let (signal, left) = left_after(6);
     assert_eq!((signal, left.len()), (Some(9), 2));
-    assert_eq!(left_after(6), (None, vec![name("first"), name("second")]));
+    assert_eq!(left_after(7), (None, vec![name("first"), name("second")]));
 }

@@ -341,7 +341,6 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                 Source::File(self.env.store.dir(), &text),
                 &recipe,
                 self.env.site.tmp(),
-                self.env.shared.settle,
             )?;
             recorded.extend(installed.map(|(size, time)| (path, size, time)));
         }

@@ -43,7 +43,6 @@ pub(crate) fn run(
         "the lock covers the file"
     );
     let wc = &*wc;
-    let settle = sylvan_io::fs_type(wc.root().as_path()).is_network();
     let site = Site::of(wc)?;
     let mut news = News::default();
     let repos_path = file
@@ -52,7 +51,7 @@ pub(crate) fn run(
         .unwrap_or_default();
     let taken = {
         let mut editor = Collector {
-            store: Store::new(&site, false, settle)?,
+            store: Store::new(&site, false)?,
             cancel,
             name: file.external.path.basename(),
             pristine: base_text(wc, file)?,
@@ -66,14 +65,13 @@ pub(crate) fn run(
     if !news.closed {
         return bump_only(wc, file, &repos_path, rev);
     }
-    let store = Store::new(&site, false, settle)?;
+    let store = Store::new(&site, false)?;
     let outcome = Arrival {
         wc,
         site: &site,
         file,
         repos_path: &repos_path,
         rev,
-        settle,
     }
     .record(&store, news, notify)?;
     progress.add_files(1);
@@ -281,7 +279,6 @@ struct Arrival<'a> {
     file: &'a FileExternal,
     repos_path: &'a RelPath,
     rev: Revnum,
-    settle: bool,
 }
 
 /// What is done with the working file.
@@ -437,7 +434,6 @@ impl Arrival<'_> {
             Source::File(&self.site.adm, &pristine::path(&sha1)?),
             &recipe,
             self.site.tmp(),
-            self.settle,
         )?;
         db.write(|| {
             if let Some((size, time)) = recorded {

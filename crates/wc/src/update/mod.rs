@@ -109,13 +109,12 @@ pub fn run(
         let fixed = fix(wc, anchor, options)?;
         Ok((fixed, !wc.db().exists(rows::ANY_PRISTINE, [])?))
     })?;
-    let places = Places::of(wc);
     let env = Env {
-        store: Store::new(&site, fresh_store, places.settle)?,
+        store: Store::new(&site, fresh_store)?,
         site,
-        shared: Shared::new(IN_FLIGHT, progress.clone(), places.settle),
+        shared: Shared::new(IN_FLIGHT, progress.clone()),
         inbox: Inbox::default(),
-        queue: Queue::new(places.workers),
+        queue: Queue::new(workers(wc)),
         db: Mutex::new(wc.db_mut()),
     };
     std::thread::scope(|scope| {
@@ -139,23 +138,11 @@ pub fn run(
 /// So many bytes may be in memory between receiving and installing, besides what workers hold.
 const IN_FLIGHT: usize = 20 << 20;
 
-/// How the file system wants to be worked with.
-struct Places {
-    workers: Workers,
-    settle: bool,
-}
-
-impl Places {
-    fn of(wc: &WorkingCopy) -> Self {
-        let kind = sylvan_io::fs_type(wc.root().as_path());
-        let workers = match wc.options().workers {
-            Some(count) => Workers::Fixed(count.get().min(256)),
-            None => Workers::UpTo(kind.workers()),
-        };
-        Self {
-            workers,
-            settle: kind.is_network(),
-        }
+/// Returns how many workers there may be.
+fn workers(wc: &WorkingCopy) -> Workers {
+    match wc.options().workers {
+        Some(count) => Workers::Fixed(count.get().min(256)),
+        None => Workers::UpTo(sylvan_io::fs_type(wc.root().as_path()).workers()),
     }
 }
 

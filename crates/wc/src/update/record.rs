@@ -553,7 +553,6 @@ impl<'e, 'a> Recorder<'e, 'a> {
             source,
             &file.recipe,
             self.site.tmp(),
-            self.shared.settle,
         )
     }
 

@@ -13,18 +13,15 @@ use super::budget::Budget;
 pub(super) struct Shared {
     pub budget: Budget,
     pub progress: Progress,
-    /// Closing a file does not tell about lost bytes, so they are waited for.
-    pub settle: bool,
     failure: Mutex<Option<Error>>,
     failed: AtomicBool,
 }
 
 impl Shared {
-    pub(super) fn new(budget: usize, progress: Progress, settle: bool) -> Self {
+    pub(super) fn new(budget: usize, progress: Progress) -> Self {
         Self {
             budget: Budget::new(budget),
             progress,
-            settle,
             failure: Mutex::new(None),
             failed: AtomicBool::new(false),
         }

@@ -251,13 +251,13 @@ impl Worker<'_, '_> {
         recipe: &Recipe,
         how: Creation,
     ) -> Result<Installed> {
-        let (root, settle) = (&self.site.root, self.shared.settle);
+        let root = &self.site.root;
         if let Some(bytes) = bytes {
-            return install::in_place(root, path, Source::Bytes(bytes), recipe, how, settle);
+            return install::in_place(root, path, Source::Bytes(bytes), recipe, how);
         }
         let text = self.store.path(sha1)?;
         let source = Source::File(self.store.dir(), &text);
-        install::in_place(root, path, source, recipe, how, settle)
+        install::in_place(root, path, source, recipe, how)
     }
 
     fn make_dir(&self, item: i64, folder: &Arc<DirDisk>, done: &mut Done) {
