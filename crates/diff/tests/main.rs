@@ -2,6 +2,7 @@
 //! in two revisions.
 
 mod pairs;
+mod props;
 
 use std::fs;
 

@@ -33,6 +33,63 @@ impl RangeList {
         let within = |range: &Range| range.start < number && number <= range.end;
         self.0.iter().any(within)
     }
+
+    /// Returns what is left without what another list has that holds alike.
+    ///
+    /// Where ranges overlap that do not hold alike, what is left depends on the walk through both
+    /// lists; it is Subversion's.
+    #[must_use]
+    pub fn without_alike(&self, other: &Self) -> Self {
+        let mut left = Self::default();
+        let mut ranges = self.0.iter().copied();
+        let mut masks = other.0.iter().peekable();
+        let mut current = ranges.next();
+        while let (Some(range), Some(mask)) = (current, masks.peek()) {
+            let overlap = range.inheritable == mask.inheritable
+                && mask.start < range.end
+                && range.start < mask.end;
+            if overlap {
+                if range.start < mask.start {
+                    let end = mask.start;
+                    left.push_alike(Range { end, ..range });
+                }
+                let is_equal = (range.start, range.end) == (mask.start, mask.end);
+                let start = mask.end;
+                current = if start < range.end {
+                    Some(Range { start, ..range })
+                } else {
+                    ranges.next()
+                };
+                if is_equal {
+                    masks.next();
+                }
+            } else if (mask.start, mask.end) < (range.start, range.end) {
+                masks.next();
+            } else {
+                left.push_alike(range);
+                current = ranges.next();
+            }
+        }
+        for range in current.into_iter().chain(ranges) {
+            left.push_alike(range);
+        }
+        left
+    }
+
+    /// Adds a range, joined with the last one if they touch and hold alike.
+    fn push_alike(&mut self, range: Range) {
+        match self.0.last_mut() {
+            Some(last)
+                if last.inheritable == range.inheritable
+                    && range.start <= last.end
+                    && last.start <= range.end =>
+            {
+                last.start = last.start.min(range.start);
+                last.end = last.end.max(range.end);
+            }
+            _ => self.0.push(range),
+        }
+    }
 }
 
 impl Mergeinfo {
@@ -91,6 +148,15 @@ impl Mergeinfo {
         })
     }
 
+    /// Returns what is left without that of another which holds alike.
+    #[must_use]
+    pub fn without_alike(&self, other: &Self) -> Self {
+        self.map(|source, ranges| match other.0.get(source) {
+            Some(other) => ranges.without_alike(other),
+            None => ranges.clone(),
+        })
+    }
+
     /// Tells whether both say the same, also in what it holds for.
     pub fn is_same(&self, other: &Self) -> bool {
         let canonical = |mergeinfo: &Self| {
@@ -132,6 +198,23 @@ mod tests {
         assert_eq!(print(&diff.deleted), "/a:1-2,5\n/b:1");
         assert_eq!(print(&diff.added), "/a:10-12\n/c:7");
         assert!(a.diff(&a).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_hold_alike_is_another() {
+        for (from, other, left) in [
+            ("1-10", "3-4,7", "/a:1-2,5-6,8-10"),
+            ("3-4,7", "1-10", ""),
+            ("1-10", "1-10", ""),
+            ("1-10", "1-10*", "/a:1-10"),
+            ("1-5,8", "2-9", "/a:1"),
+            ("5-6*,7-8", "1-10", "/a:5-6*,7-8"),
+            ("1-4*,6", "2*,6", "/a:1*,3-4*"),
+        ] {
+            let of = |text: &str| parse(&format!("/a:{text}"));
+            let found = print(&of(from).without_alike(&of(other)));
+            assert_eq!(found, left, "{from} without {other}");
+        }
     }
 
     #[test]

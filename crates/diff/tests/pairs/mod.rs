@@ -146,3 +146,22 @@ pub(crate) fn large(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     edit(random, &mut text, variety, edits);
     (old, joined(random, &text))
 }
+
+/// A value of `svn:mergeinfo` in its canonical form, with one source.
+pub(crate) fn mergeinfo(random: &mut Random) -> Vec<u8> {
+    let mut ranges = Vec::new();
+    let mut at = 1;
+    while ranges.is_empty() || random.below(4) > 0 {
+        let start = at + random.below(4);
+        let end = start + random.below(4);
+        let mark = random.pick(&["", "", "*"]);
+        ranges.push(if start == end {
+            format!("{start}{mark}")
+        } else {
+            format!("{start}-{end}{mark}")
+        });
+        // Ranges that touch would be joined.
+        at = end + 2;
+    }
+    format!("/trunk:{}", ranges.join(",")).into_bytes()
+}

@@ -192,7 +192,8 @@ impl Printer<'_> {
         let mut poll = || cancel.check();
         let context = Options::default().context;
         let mut sink = |bytes: &[u8]| out.bytes(bytes);
-        prop_diff::write(&changes, &before, context, &mut sink, &mut poll)
+        let style = prop_diff::MergeinfoStyle::Hunks;
+        prop_diff::write(&changes, &before, context, style, &mut sink, &mut poll)
     }
 
     fn write_header(&mut self, old: &str, new: &str) -> Result<()> {
