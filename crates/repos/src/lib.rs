@@ -6,6 +6,7 @@
 mod access;
 mod admin;
 mod apr_hash;
+pub mod authz;
 mod change_tree;
 mod commit;
 mod commit_editor;
@@ -18,6 +19,8 @@ mod dump;
 pub mod dumpstream;
 mod file_revs;
 mod filter;
+#[doc(hidden)]
+pub mod fuzz;
 mod history;
 mod hooks;
 mod hooks_env;

@@ -25,6 +25,7 @@ use sylvan_core::Result;
 pub use defaults::ensure;
 pub use file::ConfigFile;
 pub use option::ConfigOption;
+pub use parse::{ConfigItem, parse_items};
 
 /// One of the two files of a client's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

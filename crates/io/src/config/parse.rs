@@ -2,12 +2,46 @@
 
 use sylvan_core::{Error, ErrorCode, Result};
 
+/// A part of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigItem<'a> {
+    /// A section begins.
+    Section(&'a str),
+    /// An option of the section.
+    Option {
+        /// The section.
+        section: &'a str,
+        /// The option's name.
+        name: &'a str,
+        /// Its value, of which continuation lines are a part.
+        value: &'a str,
+    },
+}
+
 /// Reads `text` and calls `add(section, option, value)` for each option, in order.
+pub(super) fn parse(text: &[u8], add: &mut dyn FnMut(&str, &str, &str)) -> Result<()> {
+    parse_items(text, &mut |item| {
+        if let ConfigItem::Option {
+            section,
+            name,
+            value,
+        } = item
+        {
+            add(section, name, value);
+        }
+        Ok(())
+    })
+}
+
+/// Reads `text` and gives its sections and options to `take`, in order.
 ///
 /// An option begins in the first column and goes up to `=` or `:`, whichever is first; lines after
 /// it that begin with a blank continue its value. Empty lines end a value. In errors, lines are
 /// numbered as Subversion does it: section headers do not count.
-pub(super) fn parse(text: &[u8], add: &mut dyn FnMut(&str, &str, &str)) -> Result<()> {
+///
+/// # Errors
+/// `MALFORMED_FILE` for what breaks the rules of the dialect, and what `take` gives.
+pub fn parse_items(text: &[u8], take: &mut dyn FnMut(ConfigItem<'_>) -> Result<()>) -> Result<()> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = String::from_utf8_lossy(text);
     let mut lines = text.split('\n').map(Line::new).enumerate().peekable();
@@ -28,6 +62,7 @@ pub(super) fn parse(text: &[u8], add: &mut dyn FnMut(&str, &str, &str)) -> Resul
                     .ok_or_else(|| bad("Section header must end with ']'"))?;
                 headers += 1;
                 name.clone_into(&mut section);
+                take(ConfigItem::Section(name))?;
             }
             Some('#') if line.is_indented => {
                 return Err(bad("Comment must start in the first column"));
@@ -45,7 +80,11 @@ pub(super) fn parse(text: &[u8], add: &mut dyn FnMut(&str, &str, &str)) -> Resul
                     value.push(' ');
                     value.push_str(next.text.trim_matches(is_space));
                 }
-                add(&section, option.trim_end_matches(is_space), &value);
+                take(ConfigItem::Option {
+                    section: &section,
+                    name: option.trim_end_matches(is_space),
+                    value: &value,
+                })?;
             }
         }
     }
