@@ -4,5 +4,8 @@
 mod commits;
 mod create;
 mod drives;
+mod history;
 mod hooks;
 mod model;
+mod scene;
+mod wire;
