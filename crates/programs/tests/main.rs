@@ -16,6 +16,7 @@ mod interrupt;
 mod mistakes;
 mod output;
 mod svnadmin;
+mod svnauthz;
 mod svnfsfs;
 mod svnlook;
 mod svnversion;
@@ -30,6 +31,8 @@ mod update_targets;
 const SVN: &str = env!("CARGO_BIN_EXE_svn");
 /// The `svnadmin` under test.
 const SVNADMIN: &str = env!("CARGO_BIN_EXE_svnadmin");
+/// The `svnauthz` under test.
+const SVNAUTHZ: &str = env!("CARGO_BIN_EXE_svnauthz");
 /// The `svnfsfs` under test.
 const SVNFSFS: &str = env!("CARGO_BIN_EXE_svnfsfs");
 /// The `svnlook` under test.
