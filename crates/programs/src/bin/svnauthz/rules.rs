@@ -101,8 +101,8 @@ fn source(word: &str) -> Result<AuthzSource> {
     if Url::is_url(word) {
         return Url::parse(word).map(AuthzSource::Url);
     }
-    let path = Dirent::new(word).as_path().to_owned();
-    Ok(AuthzSource::File(path))
+    let path = Dirent::new(word);
+    Ok(AuthzSource::File(PathBuf::from(path.as_str())))
 }
 
 /// Makes a path in a repository absolute, without what has no meaning.
