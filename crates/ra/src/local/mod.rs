@@ -31,6 +31,47 @@ fn cache(context: &Context) -> Result<Cache> {
             format!("Could not convert '{megabytes}' into a number"),
         )
         .context("memory-cache-size invalid")
+        .wrap(
+            ErrorCode::ATOMIC_INIT_FAILURE,
+            "Couldn't perform atomic initialization",
+        )
     })?;
     Ok(Cache::new(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use sylvan_io::Config;
+
+    use super::*;
+    use crate::auth::{Auth, AuthOptions, NoPrompt};
+
+    #[test]
+    fn the_size_of_the_cache_is_a_number() {
+        for (text, error) in [
+            ("64", None),
+            (
+                "x",
+                Some(
+                    "E200029: Couldn't perform atomic initialization\n\
+                     E200004: memory-cache-size invalid\n\
+                     E200004: Could not convert 'x' into a number\n",
+                ),
+            ),
+        ] {
+            let mut config = Config::default();
+            config.set(Category::Config, "miscellany", "memory-cache-size", text);
+            let config = Arc::new(config);
+            let auth = Auth::new(
+                AuthOptions::default(),
+                Arc::clone(&config),
+                Box::new(NoPrompt),
+            );
+            let failed = cache(&Context::new(config, auth)).err();
+            let lines = failed.map(|error| error.to_lines(""));
+            assert_eq!(lines.as_deref(), error);
+        }
+    }
 }
