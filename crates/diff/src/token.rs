@@ -1,6 +1,5 @@
 //! Lines as numbers: equal lines have one number.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use sylvan_core::Result;
@@ -20,22 +19,30 @@ pub(crate) type Token = u32;
 /// not know the keys, which change with each run, can make two lines that count as equal.
 pub(crate) struct Interner {
     keys: [RandomState; 2],
-    tokens: HashMap<u128, Token>,
+    /// The hash of each number's line.
+    known: Vec<u128>,
+    /// Numbers by their hash: each at the first place that was free from where its hash points to.
+    /// A third of the memory of a map that holds the hashes too.
+    slots: Vec<Token>,
     line: Vec<u8>,
 }
+
+/// A place that is free; no number, since that many lines are refused.
+const FREE: Token = Token::MAX;
 
 impl Interner {
     pub(crate) fn new() -> Self {
         Self {
             keys: [RandomState::new(), RandomState::new()],
-            tokens: HashMap::new(),
+            known: Vec::new(),
+            slots: vec![FREE; 64],
             line: Vec::new(),
         }
     }
 
     /// Returns how many numbers there are.
     pub(crate) fn len(&self) -> usize {
-        self.tokens.len()
+        self.known.len()
     }
 
     /// Reads the lines of a part of a text, which begins and ends between lines.
@@ -78,9 +85,49 @@ impl Interner {
     }
 
     fn token(&mut self, key: u128) -> Result<Token> {
-        let next = Token::try_from(self.tokens.len()).map_err(|_| too_many_lines())?;
-        Ok(*self.tokens.entry(key).or_insert(next))
+        if self.known.len() >= self.slots.len() / 4 * 3 {
+            self.grow();
+        }
+        let place = self.place(key);
+        if self.slots[place] == FREE {
+            let next = Token::try_from(self.known.len()).ok();
+            let next = next.filter(|next| *next != FREE);
+            self.slots[place] = next.ok_or_else(too_many_lines)?;
+            self.known.push(key);
+        }
+        Ok(self.slots[place])
     }
+
+    /// Returns the place of a hash, or where it would be.
+    fn place(&self, key: u128) -> usize {
+        // There is a power of two of places, and a quarter of them is free.
+        let mask = self.slots.len() - 1;
+        let mut place = start(key, mask);
+        while self.slots[place] != FREE && self.known[self.slots[place] as usize] != key {
+            place = (place + 1) & mask;
+        }
+        place
+    }
+
+    fn grow(&mut self) {
+        let len = self.slots.len() * 2;
+        self.slots.clear();
+        self.slots.resize(len, FREE);
+        let mask = len - 1;
+        for (token, key) in (0..).zip(&self.known) {
+            let mut place = start(*key, mask);
+            while self.slots[place] != FREE {
+                place = (place + 1) & mask;
+            }
+            self.slots[place] = token;
+        }
+    }
+}
+
+/// Returns where the search for a hash begins.
+fn start(key: u128, mask: usize) -> usize {
+    // There are no more places than lines.
+    usize::try_from(key & u128::from(u32::MAX)).unwrap_or(0) & mask
 }
 
 struct LineHash([<RandomState as BuildHasher>::Hasher; 2]);
@@ -132,5 +179,19 @@ mod tests {
             .read(source, (0, 8), &options, &mut || Ok(()))
             .unwrap();
         assert_eq!(tokens, [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn many_lines_keep_their_numbers() {
+        let text: String = (0..5000).map(|line| format!("{line}\n")).collect();
+        let text = text.repeat(2).into_bytes();
+        let source: &dyn Source = &&text[..];
+        let mut interner = Interner::new();
+        let options = Options::default();
+        let tokens = interner
+            .read(source, (0, source.len()), &options, &mut || Ok(()))
+            .unwrap();
+        let expected: Vec<Token> = (0..5000).chain(0..5000).collect();
+        assert_eq!(tokens, expected);
     }
 }
