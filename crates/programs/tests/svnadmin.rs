@@ -65,13 +65,16 @@ fn scene() -> Pair {
         .output();
     let made = Run::from(made.unwrap());
     assert_eq!(made.code, 0, "{made:?}");
-    // Copied, so that dates are the same.
-    let copied = std::process::Command::new("cp")
-        .args(["-a", "-T"])
-        .args([&folder, &pair.ours()])
-        .status();
-    assert!(copied.unwrap().success());
+    copy_to_ours(&pair);
     pair
+}
+
+/// Makes our folder a copy of theirs, so that dates are the same.
+fn copy_to_ours(pair: &Pair) {
+    std::fs::remove_dir_all(pair.ours()).unwrap();
+    let mut copy = std::process::Command::new("cp");
+    copy.arg("-a").args([pair.theirs(), pair.ours()]);
+    assert!(copy.status().unwrap().success());
 }
 
 #[test]
@@ -242,10 +245,7 @@ fn locks_are_described() {
         .args(["-ec", script])
         .output();
     assert_eq!(Run::from(shell.unwrap()).code, 0);
-    std::fs::remove_dir_all(pair.ours()).unwrap();
-    let mut copy = std::process::Command::new("cp");
-    copy.arg("-a").args([pair.theirs(), pair.ours()]);
-    assert!(copy.status().unwrap().success());
+    copy_to_ours(&pair);
     let sorted = |program: &str, folder: &Path, line: &str| {
         let mut lines: Vec<String> = run(&pair, program, folder, line)
             .stdout
@@ -272,29 +272,30 @@ fn locks_are_described() {
 #[test]
 fn transactions_are_listed_changed_and_removed() {
     let pair = scene();
-    let script = "mkdir r/db/transactions/9-9.txn; cd r/db/transactions/9-9.txn
-        printf 'K 8\\nsvn:date\\nV 27\\n2026-01-01T00:00:00.000000Z\\nEND\\n' > props
-        touch ../../txn-protorevs/9-9.rev ../../txn-protorevs/9-9.rev-lock";
-    pair.each(|folder| {
-        let shell = pair
-            .command(Path::new("sh"), folder)
-            .args(["-ec", script])
-            .output();
-        assert_eq!(Run::from(shell.unwrap()).code, 0);
-    });
-    walk_in(
-        &pair,
-        "
+    let script =
+        "printf '#!/bin/sh\nkill -9 $PPID\n' > r/hooks/pre-commit; chmod +x r/hooks/pre-commit
+        svn mkdir -q -m x file://$PWD/r/new || true
+        rm r/hooks/pre-commit; svnadmin lstxns r";
+    let shell = pair
+        .command(Path::new("sh"), &pair.theirs())
+        .args(["-ec", script])
+        .output();
+    let name = Run::from(shell.unwrap()).stdout;
+    let name = name.trim();
+    assert!(name.starts_with("11-"), "{name}");
+    copy_to_ours(&pair);
+    let lines = "
         lstxns r
         lstxns -r 8 r
         lstxns -r HEAD r
-        setrevprop r -t 9-9 svn:log crlf
-        setrevprop r -t 9-9 other binary
-        delrevprop r -t 9-9 svn:date
-        ",
-    );
+        setrevprop r -t TXN svn:log crlf
+        setrevprop r -t TXN other binary
+        delrevprop r -t TXN svn:date
+        ";
+    walk_in(&pair, &lines.replace("TXN", name));
     pair.assert_same_tree("r/db/transactions");
-    walk_in(&pair, "rmtxns r 9-9 9-9\nlstxns r\nrmtxns -q r 9-9");
+    let lines = "rmtxns r TXN TXN\nlstxns r\nrmtxns -q r TXN";
+    walk_in(&pair, &lines.replace("TXN", name));
     pair.assert_same_tree("r/db");
 }
 
