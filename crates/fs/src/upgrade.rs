@@ -93,15 +93,19 @@ impl FileSystem {
     fn add_files(&self, number: FormatNumber) -> Result<()> {
         let put = |name: &str, bytes: &[u8]| -> Result<()> {
             let path = self.layout().file(name);
-            if file::exists(&path)? {
+            // An upgrade that was killed may have left a part of it.
+            let found = file::read_if_exists(&path)?;
+            if found.is_some_and(|found| found.len() >= bytes.len()) {
                 return Ok(());
             }
-            let out = file::create_new(&path, MODE_FILE)?;
-            out.write_all(bytes)?;
-            if self.options().flush_to_disk {
-                out.sync()?;
+            let mut temp = file::TempFile::with_mode(self.path(), MODE_FILE)?;
+            temp.write_all(bytes)?;
+            if self.options().flush_to_disk
+                && let Some(file) = temp.file()
+            {
+                file.sync()?;
             }
-            Ok(())
+            temp.persist(&path)
         };
         if !number.has_txn_current() {
             put(layout::TXN_CURRENT, b"0\n")?;

@@ -393,3 +393,87 @@ fn other_kinds_of_file_systems_are_not_supported() {
     assert_eq!((made.code, made.stderr.as_str()), (1, refused));
     assert!(!pair.ours().join("b").exists());
 }
+
+/// Runs a line with a fault at one durable step, each time `stride` steps later, until it comes to
+/// its end. After each, what is a repository is whole, the line does its work when it is run again, and commits go on.
+fn break_steps(pair: &Pair, stride: usize, prepare: &str, repositories: &[&str], line: &str) {
+    let folder = pair.ours();
+    let shell = |script: &str| {
+        let run = pair
+            .command(Path::new("sh"), &folder)
+            .args(["-ec", script])
+            .output();
+        Run::from(run.unwrap())
+    };
+    let verify = |when: &str| {
+        for name in repositories {
+            if folder.join(name).join("format").exists() {
+                let verified = run(pair, "svnadmin", &folder, &format!("verify -q {name}"));
+                assert_eq!((verified.code, verified.stderr.as_str()), (0, ""), "{when}");
+            }
+        }
+    };
+    for kind in ["kill", "fail"] {
+        for step in (1..).step_by(stride) {
+            let plan = format!("{kind}:{step}");
+            let prepared = shell(prepare);
+            assert_eq!(prepared.code, 0, "{prepared:?}");
+            let mut broken = pair.command(Path::new(SVNADMIN), &folder);
+            broken.args(line.split(' ')).env("SYLVAN_FAULT", &plan);
+            let broken = Run::from(broken.output().unwrap());
+            verify(&format!("{line}, {plan}: {broken:?}"));
+            if broken.code == 0 {
+                assert!(step > 5, "{line} has no steps");
+                break;
+            }
+            let again = run(pair, SVNADMIN, &folder, line);
+            assert_eq!(again.code, 0, "{line} after {plan}: {again:?}");
+            verify(&format!("{line} after {plan}"));
+            let next = shell(&format!(
+                "svn mkdir -q -m next file://$PWD/{}/next",
+                repositories[0]
+            ));
+            assert_eq!(next.code, 0, "a commit after {plan}: {next:?}");
+        }
+    }
+}
+
+#[test]
+fn a_fault_at_any_step_damages_nothing() {
+    let pair = scene();
+    let fresh = "rm -rf w; cp -a r w";
+    break_steps(&pair, 1, fresh, &["w"], "setrevprop w -r 3 a text");
+    break_steps(&pair, 1, fresh, &["w"], "setuuid w");
+    break_steps(&pair, 12, fresh, &["w"], "pack -q w");
+    let packed = run(&pair, SVNADMIN, &pair.ours(), "pack -q r");
+    assert_eq!(packed.code, 0);
+    break_steps(&pair, 1, fresh, &["w"], "setrevprop w -r 3 a text");
+}
+
+#[test]
+fn a_fault_at_any_step_of_an_upgrade_damages_nothing() {
+    let pair = scene();
+    let old = "rm -rf w old; svnadmin create --compatible-version 1.4 old
+        svn mkdir -q -m x file://$PWD/old/trunk; cp -a old w";
+    break_steps(&pair, 1, old, &["w"], "upgrade w");
+}
+
+#[test]
+fn a_fault_at_any_step_of_a_copy_damages_nothing() {
+    let pair = scene();
+    let script = "cp -a r base; svnadmin hotcopy -q base copy
+        for i in 1 2 3; do svn mkdir -q -m $i file://$PWD/base/x$i; done";
+    let shell = pair
+        .command(Path::new("sh"), &pair.ours())
+        .args(["-ec", script])
+        .output();
+    assert_eq!(Run::from(shell.unwrap()).code, 0);
+    let fresh = "rm -rf w; cp -a copy w";
+    break_steps(
+        &pair,
+        17,
+        fresh,
+        &["w", "base"],
+        "hotcopy -q --incremental base w",
+    );
+}

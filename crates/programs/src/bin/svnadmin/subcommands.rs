@@ -393,17 +393,42 @@ pub(crate) static SUBCOMMANDS: &[&[Subcommand]] = &[&[
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use crate::PROGRAM;
 
+    /// What Subversion accepts, but for `crashtest`.
+    const SURFACE: &str = include_str!("../../../tests/fixtures/svnadmin-surface.tsv");
+
     #[test]
-    fn every_option_that_a_subcommand_accepts_is_one() {
+    fn tables_have_the_surface_of_subversion() {
+        let expected: BTreeSet<String> = SURFACE
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(str::to_owned)
+            .collect();
+        let mut have = BTreeSet::new();
         for command in PROGRAM.all_subcommands() {
+            let name = command.name;
+            have.insert(format!("{name}\taliases:{}\t", command.aliases.join(",")));
             for key in command.options {
-                assert!(PROGRAM.option(key).is_some(), "{} {key}", command.name);
+                let option = PROGRAM.option(key).unwrap_or_else(|| panic!("{key}"));
+                let arg = if option.takes_arg { "yes" } else { "no" };
+                let long = option.long.map(|long| format!("--{long}"));
+                let short = option.short.map(|short| format!("-{short}"));
+                for spelling in long.into_iter().chain(short) {
+                    have.insert(format!("{name}\t{spelling}\t{arg}"));
+                }
             }
             for (key, _) in command.special {
-                assert!(command.options.contains(key), "{} {key}", command.name);
+                assert!(command.options.contains(key), "{name} {key}");
             }
         }
+        let missing: Vec<_> = expected.difference(&have).collect();
+        let extra: Vec<_> = have.difference(&expected).collect();
+        assert!(
+            missing.is_empty() && extra.is_empty(),
+            "missing {missing:#?}\nextra {extra:#?}"
+        );
     }
 }
