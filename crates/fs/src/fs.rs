@@ -414,7 +414,9 @@ impl FileSystem {
         let Place::Revision(place, item) = id.place else {
             return Err(corrupt(format!("Root of r{revision} is in a transaction")));
         };
-        if place == revision {
+        // Where the ID is damaged, what is there will tell.
+        let (start, _) = self.rev_bounds(&file, revision)?;
+        if place == revision && start.checked_add(item) == Some(trailer.root) {
             self.cache()
                 .put_node_rev(self.key(Kind::NodeRev, place, item), &node, NODE_WEIGHT);
         }

@@ -400,7 +400,7 @@ impl<'a> Fields<'a> {
                 .iter()
                 .position(|byte| *byte == b':')
                 .ok_or_else(malformed)?;
-            let value = line.get(at + 2..).ok_or_else(malformed)?;
+            let value = line[at + 1..].strip_prefix(b" ").ok_or_else(malformed)?;
             match &line[..at] {
                 b"id" => fields.id = Some(value),
                 b"type" => fields.kind = Some(value),

@@ -91,22 +91,8 @@ impl FileSystem {
 
     /// Makes the files that formats after `number` have.
     fn add_files(&self, number: FormatNumber) -> Result<()> {
-        let put = |name: &str, bytes: &[u8]| -> Result<()> {
-            let path = self.layout().file(name);
-            // An upgrade that was killed may have left a part of it.
-            let found = file::read_if_exists(&path)?;
-            if found.is_some_and(|found| found.len() >= bytes.len()) {
-                return Ok(());
-            }
-            let mut temp = file::TempFile::with_mode(self.path(), MODE_FILE)?;
-            temp.write_all(bytes)?;
-            if self.options().flush_to_disk
-                && let Some(file) = temp.file()
-            {
-                file.sync()?;
-            }
-            temp.persist(&path)
-        };
+        // What is there is of an upgrade that did not come to its end.
+        let put = |name: &str, bytes: &[u8]| self.put_atomically(name, bytes, MODE_FILE);
         if !number.has_txn_current() {
             put(layout::TXN_CURRENT, b"0\n")?;
             put(layout::TXN_CURRENT_LOCK, b"")?;
@@ -122,11 +108,17 @@ impl FileSystem {
 
     /// Replaces the file `format`.
     fn write_format(&self, format: &Format) -> Result<()> {
-        let path = self.layout().file(layout::FORMAT);
+        let text = format.to_text();
+        self.put_atomically(layout::FORMAT, text.as_bytes(), file::MODE_READ_ONLY)
+    }
+
+    /// Makes or replaces a file of the folder; the umask counts.
+    fn put_atomically(&self, name: &str, bytes: &[u8], mode: u32) -> Result<()> {
+        let path = self.layout().file(name);
         let sync = self.options().flush_to_disk;
         let write = || {
-            let mut temp = file::TempFile::with_mode(self.path(), file::MODE_READ_ONLY)?;
-            temp.write_all(format.to_text().as_bytes())?;
+            let mut temp = file::TempFile::with_mode(self.path(), mode)?;
+            temp.write_all(bytes)?;
             if let Some(file) = temp.file().filter(|_| sync) {
                 file.sync()?;
             }

@@ -208,6 +208,12 @@ impl Walk<'_> {
         let mut below = 0i64;
         for entry in self.nodes.entries(node)?.entries() {
             let child = self.nodes.rev(&entry.id)?;
+            if child.id != entry.id {
+                return Err(corrupt(format!(
+                    "Node-revision '{}' has the ID '{}'",
+                    entry.id, child.id
+                )));
+            }
             if child.kind != entry.kind {
                 return Err(corrupt(format!("Directory entry corrupt in '{}'", node.id)));
             }

@@ -1,5 +1,6 @@
 //! File systems made by Debian's Subversion, read; and ours, read by it.
 
+mod damage;
 mod history;
 mod hotcopy;
 mod load;
