@@ -1,17 +1,35 @@
-//! Lets each durable step of a commit fail. In a process of its own, since steps are counted for
-//! the whole process.
+//! Lets each durable step of what changes a file system fail, and kills the process there. In a
+//! process of its own, since steps are counted for the whole process.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sylvan_core::{RelPath, Revnum, Timestamp};
 use sylvan_fs::lock::Access;
-use sylvan_fs::{FileSystem, Txn};
+use sylvan_fs::{FileSystem, HotcopyMode, Options, PackOptions, Txn};
 use sylvan_io::{Cancel, fault};
 use sylvan_testutil::Sandbox;
+
+type Result = sylvan_core::Result<()>;
+
+/// Steps are counted for all threads.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Of the steps at which a process is killed, only some are tried, since each takes a second; 1 is
+/// all of them.
+const STRIDE: usize = 5;
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn now() -> Timestamp {
     Timestamp::from_micros(1_600_000_000_000_000)
 }
 
-fn commit(fs: &FileSystem, number: u64) -> sylvan_core::Result<()> {
+fn commit(fs: &FileSystem, number: u64) -> Result {
     let mut txn = Txn::begin(fs, fs.youngest()?, now())?;
     let path = format!("file-{number}");
     let path = RelPath::new(&path)?;
@@ -38,6 +56,7 @@ fn verify(fs: &FileSystem) {
 
 #[test]
 fn a_commit_that_fails_at_any_step_changes_nothing_and_the_next_succeeds() {
+    let _alone = alone();
     for version in ["1.4", "1.14"] {
         let sandbox = Sandbox::new();
         // Each second revision begins a shard.
@@ -77,5 +96,178 @@ fn a_commit_that_fails_at_any_step_changes_nothing_and_the_next_succeeds() {
         verify(&FileSystem::open(&db).unwrap());
         sandbox.sh("svnadmin verify -q repo");
         assert_eq!(sandbox.sh("find repo/db -name 'svn-*' | wc -l"), "0\n");
+    }
+}
+
+/// What is done to the file system in a folder `repo/db`.
+fn operate(operation: &str, dir: &Path) -> Result {
+    let (db, cancel) = (dir.join("repo/db"), Cancel::new());
+    match operation {
+        "commit" => {
+            let fs = FileSystem::open(&db)?;
+            let next = fs.youngest()?.next().number().cast_unsigned();
+            commit(&fs, next)
+        }
+        "pack" => {
+            let fs = FileSystem::open(&db)?;
+            fs.pack(&PackOptions::default(), &cancel, &mut |_| Ok(()))
+        }
+        "upgrade" => FileSystem::upgrade(&db, Options::default(), &cancel, &mut |_| Ok(())),
+        "hotcopy" => FileSystem::hotcopy(
+            &db,
+            &dir.join("copy/db"),
+            HotcopyMode::Incremental,
+            Options::default(),
+            &cancel,
+            &mut |_| Ok(()),
+        ),
+        "setrevprop" => {
+            let fs = FileSystem::open(&db)?;
+            for number in [2, 7] {
+                let value = "a longer log message ".repeat(60);
+                let revision = Revnum::new(number).unwrap();
+                fs.change_revprop(revision, "svn:log", None, Some(value.as_bytes()))?;
+            }
+            Ok(())
+        }
+        _ => panic!("{operation}"),
+    }
+}
+
+/// Begun by [`killed`] in a process of its own.
+#[test]
+#[ignore = "kills its process"]
+fn child() {
+    let Ok(plan) = std::env::var("SYLVAN_TEST_PLAN") else {
+        return;
+    };
+    let dir = std::env::current_dir().unwrap();
+    let operation = std::env::var("SYLVAN_TEST_OPERATION").unwrap();
+    fault::arm(&plan).unwrap();
+    operate(&operation, &dir).unwrap();
+}
+
+/// Does an operation in a process that is killed at a step; tells whether it was.
+fn killed(operation: &str, dir: &Path, step: u64) -> bool {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--ignored"])
+        .env("SYLVAN_TEST_PLAN", format!("kill:{step}"))
+        .env("SYLVAN_TEST_OPERATION", operation)
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    let killed = output.status.signal() == Some(9);
+    assert!(killed || output.status.success(), "{output:?}");
+    killed
+}
+
+/// Makes `base/repo`, with a copy `base/copy` of what it was before.
+fn prepare(sandbox: &Sandbox, operation: &str, version: &str) {
+    sandbox.sh(&format!(
+        "mkdir base; cd base; svnadmin create --compatible-version {version} repo; \
+         sed -i 's/sharded 1000/sharded 3/' repo/db/format; \
+         printf '[packed-revprops]\\nrevprop-pack-size=1\\n' >>repo/db/fsfs.conf; url=file://$PWD/repo; \
+         for i in 1 2 3 4; do svn mkdir -q -m x $url/d$i; done; svnadmin hotcopy -q repo copy; \
+         svn cp -q -m x $url/d1 $url/d1/c; echo text >file; svn import -q -m log file $url/file; \
+         svn ps -q p v -m x $url -r 6 --revprop 2>/dev/null || true; \
+         for i in 5 6 7; do svn mkdir -q -m x $url/d$i; done"
+    ));
+    let packed = match operation {
+        "hotcopy" | "setrevprop" => true,
+        "upgrade" => version == "1.6",
+        _ => false,
+    };
+    if packed {
+        sandbox.sh("svnadmin pack -q base/repo");
+    }
+}
+
+#[test]
+fn what_is_killed_at_any_step_leaves_a_sound_file_system_and_the_next_run_succeeds() {
+    let _alone = alone();
+    for (operation, versions) in [
+        ("hotcopy", &["1.14"][..]),
+        ("setrevprop", &["1.14"]),
+        ("commit", &["1.4", "1.14"]),
+        ("pack", &["1.6", "1.14"]),
+        ("upgrade", &["1.4", "1.6"]),
+    ] {
+        for version in versions {
+            let sandbox = Sandbox::new();
+            prepare(&sandbox, operation, version);
+            let dump = "svnadmin dump -q";
+            let before = sandbox.sh(&format!("{dump} base/repo | md5sum"));
+            for step in (1..).step_by(STRIDE) {
+                sandbox.sh("rm -rf work; cp -r base work");
+                let work = sandbox.join("work");
+                let was_killed = killed(operation, &work, step);
+                let changed = if operation == "hotcopy" {
+                    "copy"
+                } else {
+                    "repo"
+                };
+                let db = work.join(changed).join("db");
+                verify(&FileSystem::open(&db).unwrap());
+                let name = format!("work/{changed}");
+                let verified = sandbox.run("svnadmin", &["verify", "-q", &name]);
+                // A shard that is new in a copy is named in two files, one after the other, and
+                // Subversion's verification looks beyond the youngest revision between them.
+                let beyond = String::from_utf8_lossy(&verified.stderr).contains("No such revision");
+                let sound = verified.status.success() || operation == "hotcopy" && beyond;
+                assert!(sound, "{operation} {step}: {verified:?}");
+                operate(operation, &work).unwrap();
+                verify(&FileSystem::open(&db).unwrap());
+                sandbox.sh(&format!("svnadmin verify -q work/{changed}"));
+                let after = sandbox.sh(&format!("{dump} work/repo | md5sum"));
+                match operation {
+                    "pack" | "upgrade" => assert_eq!(after, before, "{operation} {step}"),
+                    "hotcopy" => {
+                        let copied = sandbox.sh(&format!("{dump} work/copy | md5sum"));
+                        assert_eq!(copied, before, "{operation} {step}");
+                    }
+                    _ => {}
+                }
+                if !was_killed {
+                    assert!(step > 4, "{operation} has more steps than that");
+                    break;
+                }
+                assert!(step < 1000, "{operation} has no end");
+            }
+            sandbox
+                .sh("svn mkdir -q -m x file://$PWD/work/repo/next; svnadmin verify -q work/repo");
+        }
+    }
+}
+
+#[test]
+fn what_fails_at_any_step_leaves_a_sound_file_system_and_the_next_run_succeeds() {
+    let _alone = alone();
+    for (operation, version) in [
+        ("pack", "1.14"),
+        ("upgrade", "1.6"),
+        ("hotcopy", "1.14"),
+        ("setrevprop", "1.14"),
+    ] {
+        let sandbox = Sandbox::new();
+        prepare(&sandbox, operation, version);
+        for step in 1.. {
+            sandbox.sh("rm -rf work; cp -r base work");
+            let work = sandbox.join("work");
+            fault::arm(&format!("fail:{step}:ENOSPC")).unwrap();
+            let result = operate(operation, &work);
+            let steps = fault::steps();
+            fault::disarm();
+            for name in ["repo", "copy"] {
+                verify(&FileSystem::open(&work.join(name).join("db")).unwrap());
+            }
+            operate(operation, &work).unwrap();
+            sandbox.sh("svnadmin verify -q work/repo; svnadmin verify -q work/copy");
+            let left = sandbox.sh("find work/*/db -name 'svn-*'");
+            assert_eq!(left, "", "{operation} {step}");
+            if steps < step {
+                result.unwrap();
+                break;
+            }
+        }
     }
 }
