@@ -72,7 +72,7 @@ pub(crate) static SUBCOMMANDS: &[&[Subcommand]] = &[&[
         name: "help",
         aliases: &["?", "h"],
         summary: "Describe the program or its subcommands.",
-        usage: &["help [SUBCOMMAND...]"],
+        usage: &["svnauthz help [SUBCOMMAND...]"],
         text: "",
         options: &[],
         special: &[],
@@ -82,8 +82,8 @@ pub(crate) static SUBCOMMANDS: &[&[Subcommand]] = &[&[
         aliases: &[],
         summary: "Check a file of access rules for mistakes.",
         usage: &[
-            "validate TARGET",
-            "validate --transaction TXN REPOS_PATH FILE_PATH",
+            "svnauthz validate TARGET",
+            "svnauthz validate --transaction TXN REPOS_PATH FILE_PATH",
         ],
         text: "
   1. TARGET is a file, or the file:// URL of one in a repository.
@@ -99,7 +99,10 @@ pub(crate) static SUBCOMMANDS: &[&[Subcommand]] = &[&[
         name: "accessof",
         aliases: &[],
         summary: "Print or test what a file of access rules allows.",
-        usage: &["accessof TARGET", "accessof -t TXN REPOS_PATH FILE_PATH"],
+        usage: &[
+            "svnauthz accessof TARGET",
+            "svnauthz accessof -t TXN REPOS_PATH FILE_PATH",
+        ],
         text: "
   1. TARGET is a file, or the file:// URL of one in a repository.
   2. FILE_PATH is a file in a transaction of the repository.
