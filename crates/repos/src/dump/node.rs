@@ -77,6 +77,9 @@ struct Wanted {
     props: bool,
 }
 
+/// The node, what its record will have, and what it is compared with.
+type Begun = (Node, Wanted, Option<Node>);
+
 impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
     pub(crate) fn new(
         root: &'r Root,
@@ -132,10 +135,9 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
             record.push(header::NODE_ACTION, "delete");
             return self.finish_bare(record);
         }
-        let node = self.root.node(path)?;
-        let (wanted, base) = match action {
-            RecordAction::Change => self.begin_change(&mut record, &node, kind, cmp)?,
-            _ => self.begin_add(&mut record, &node, kind, action, copy)?,
+        let (node, wanted, base) = match action {
+            RecordAction::Change => self.begin_change(&mut record, path, kind, cmp)?,
+            _ => self.begin_add(&mut record, path, kind, action, copy)?,
         };
         if !wanted.text && !wanted.props {
             return self.finish_bare(record);
@@ -194,34 +196,34 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
     fn begin_change(
         &mut self,
         record: &mut NodeRecord,
-        node: &Node,
+        path: &RelPath,
         kind: NodeKind,
         cmp: Option<&Source>,
-    ) -> Result<(Wanted, Option<Node>)> {
+    ) -> Result<Begun> {
         if self.tracker.is_some() {
-            self.must_exist(node.path(), kind)
-                .map_err(|error| self.invalid(error, "Change invalid path", node.path()))?;
+            self.must_exist(path, kind)
+                .map_err(|error| self.invalid(error, "Change invalid path", path))?;
         }
         record.push(header::NODE_ACTION, "change");
         let before = self.root.revision().previous().unwrap_or(Revnum::ZERO);
-        let (revision, path) = match cmp {
-            Some((revision, path)) => (*revision, &**path),
-            None => (before, node.path()),
+        let (revision, cmp) = match cmp {
+            Some((revision, cmp)) => (*revision, &**cmp),
+            None => (before, path),
         };
-        let base = self.other_root(revision)?.node(path)?;
-        let wanted = changed(&base, node, kind)?;
-        Ok((wanted, Some(base)))
+        let base = self.other_root(revision)?.node(cmp)?;
+        let node = self.root.node(path)?;
+        let wanted = changed(&base, &node, kind)?;
+        Ok((node, wanted, Some(base)))
     }
 
     fn begin_add(
         &mut self,
         record: &mut NodeRecord,
-        node: &Node,
+        path: &RelPath,
         kind: NodeKind,
         action: RecordAction,
         copy: Option<&Source>,
-    ) -> Result<(Wanted, Option<Node>)> {
-        let path = node.path();
+    ) -> Result<Begun> {
         let all = Wanted {
             text: kind == NodeKind::File,
             props: true,
@@ -236,7 +238,7 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
                     tracker.add(path);
                 }
                 record.push(header::NODE_ACTION, "replace");
-                return Ok((all, None));
+                return Ok((self.root.node(path)?, all, None));
             }
             // Such a one is told as a deletion and an addition.
             if let Some(tracker) = &mut self.tracker {
@@ -252,12 +254,12 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
         }
         record.push(header::NODE_ACTION, "add");
         match copy {
-            Some(source) => self.begin_copy(record, node, kind, source),
+            Some(source) => self.begin_copy(record, path, kind, source),
             None => {
                 if let Some(tracker) = &mut self.tracker {
                     tracker.add(path);
                 }
-                Ok((all, None))
+                Ok((self.root.node(path)?, all, None))
             }
         }
     }
@@ -265,11 +267,11 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
     fn begin_copy(
         &mut self,
         record: &mut NodeRecord,
-        node: &Node,
+        path: &RelPath,
         kind: NodeKind,
         (revision, source): &Source,
-    ) -> Result<(Wanted, Option<Node>)> {
-        let (path, revision) = (node.path(), *revision);
+    ) -> Result<Begun> {
+        let revision = *revision;
         if self.tracker.is_some() {
             self.must_exist_at(revision, source, kind)
                 .map_err(|error| self.invalid(error, "Copying from invalid path to", path))?;
@@ -295,7 +297,8 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
         record.push(header::NODE_COPYFROM_REV, revision);
         record.push(header::NODE_COPYFROM_PATH, source.as_str());
         let base = self.other_root(revision)?.node(source)?;
-        let wanted = changed(&base, node, kind)?;
+        let node = self.root.node(path)?;
+        let wanted = changed(&base, &node, kind)?;
         if kind == NodeKind::File {
             push_digests(
                 record,
@@ -304,7 +307,7 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
                 header::TEXT_COPY_SOURCE_SHA1,
             );
         }
-        Ok((wanted, Some(base)))
+        Ok((node, wanted, Some(base)))
     }
 
     /// Makes the properties of a record, and looks at mergeinfo.

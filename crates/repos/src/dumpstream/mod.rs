@@ -37,6 +37,8 @@
 
 mod input;
 mod parse;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use parse::{Body, Deltas, parse};

@@ -78,7 +78,7 @@ mod tests {
             String::from_utf8(value).unwrap()
         };
         assert_eq!(text("/a:5-6", None), "/a:3-4");
-        assert_eq!(text("/a:5*,9", Some("x/y")), "/x/y/a:3*,6-5");
+        assert_eq!(text("/a:5*,6", Some("x/y")), "/x/y/a:3-4");
         assert_eq!(text("/:6", Some("x")), "/x:4");
         // What is older than the stream keeps its distance, and may fall out.
         assert_eq!(text("/a:2-3\n/b:6", None), "/b:4");

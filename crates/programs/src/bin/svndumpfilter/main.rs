@@ -314,7 +314,8 @@ fn summarize(out: &mut Output, summary: &DumpFilterSummary, renumbered: bool) {
 
 fn renumbering(fates: &BTreeMap<Revnum, Option<Revnum>>) -> String {
     let mut text = "Revisions renumbered as follows:\n".to_owned();
-    for (old, new) in fates {
+    // The youngest comes first.
+    for (old, new) in fates.iter().rev() {
         match new {
             Some(new) => text.push_str(&format!("   {old} => {new}\n")),
             None => text.push_str(&format!("   {old} => (dropped)\n")),
