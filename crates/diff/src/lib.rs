@@ -3,8 +3,8 @@
 //! [`diff`] tells which lines of two [`Source`]s differ; [`unified::write`] shows that as hunks;
 //! [`props::write`] shows what changed in properties. Which of several shortest differences is
 //! found matters to those who compare our output with Subversion's, so the steps are its own:
-//! equal lines at both ends are set aside ([`affix`]), lines become numbers ([`token`]), and the
-//! longest common subsequence of these is searched in Subversion's order ([`lcs`]).
+//! equal lines at both ends are set aside (`affix`), lines become numbers (`token`), and the
+//! longest common subsequence of these is searched in Subversion's order (`lcs`).
 //!
 //! Texts are read in pieces; kept are a number for each line between the equal ends and what the
 //! search needs, so that memory grows with the number of lines, not with their length.

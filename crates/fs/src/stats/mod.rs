@@ -103,7 +103,7 @@ pub struct ExtensionStats {
     pub node_histogram: Histogram,
 }
 
-/// What [`FileSystem::stats`] counts.
+/// What [`FileSystem::stats`](crate::FileSystem::stats) counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// The bytes of all revision and pack files.
