@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use sylvan_cmdline::getopt::Parser;
-use sylvan_cmdline::help::{Detail, of_subcommand, overview};
+use sylvan_cmdline::help::{Detail, describe_named, overview};
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::table::{Program, Subcommand};
 use sylvan_cmdline::{error, utf8, version};
@@ -27,14 +27,6 @@ static PROGRAM: Program = Program {
     subcommands: SUBCOMMANDS,
     globals: &[],
 };
-
-/// What file systems there are, in the form that scripts look through.
-const FILE_SYSTEMS: &str = "\
-The following repository back-end (FS) modules are available:
-
-* fs_fs : Module for working with a plain file (FSFS) repository.
-
-";
 
 /// Exit codes.
 const INVALID: u8 = 1;
@@ -115,7 +107,7 @@ fn run(out: &mut Output, validates_only: bool, words: Vec<OsString>) -> Result<E
                 return Ok(hint(out));
             }
             out.print(version::banner(PROGRAM.name))?;
-            out.print(FILE_SYSTEMS)?;
+            out.print(version::FILE_SYSTEMS)?;
             return Ok(Exit::Success);
         } else {
             out.error("subcommand argument required\n");
@@ -200,15 +192,7 @@ fn print_help(out: &mut Output, names: &[OsString]) -> Result<Exit> {
     if names.is_empty() {
         out.print(overview(&PROGRAM, HEADER, "", Detail::Usual))?;
     }
-    for name in names {
-        let name = utf8::os_text(name)?;
-        match PROGRAM.subcommand(name) {
-            Some(command) => {
-                out.print(of_subcommand(&PROGRAM, command, "", Detail::Usual))?;
-            }
-            None => out.error(format!("\"{name}\": unknown command.\n\n")),
-        }
-    }
+    describe_named(out, &PROGRAM, names, |_| "", Detail::Usual)?;
     Ok(Exit::Success)
 }
 
