@@ -18,7 +18,7 @@ use crate::table::{OptionSpec, Program, Subcommand};
 use crate::{signal, utf8};
 
 /// The options that were met, and the words that are none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Words {
     /// The options, in the order typed.
     pub met: Vec<&'static OptionSpec>,
