@@ -162,8 +162,10 @@ impl FileSystem {
     /// have it open, this one too, know the old ones still.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// [`BAD_UUID`](sylvan_core::ErrorCode::BAD_UUID) for what is none, and if the file cannot be
+    /// written.
     pub fn set_uuid(&self, uuid: Option<&str>, instance_id: Option<&str>) -> Result<()> {
+        uuid.map_or(Ok(()), crate::uuid::check)?;
         self.write_uuid(self.0.format.number, uuid, instance_id)
     }
 
