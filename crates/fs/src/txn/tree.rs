@@ -373,11 +373,11 @@ impl Txn {
     fn ensure_free(&self, steps: &Steps, path: &RelPath) -> Result<String> {
         check_name(path)?;
         steps.missing.clone().ok_or_else(|| {
-            let (db, path) = (self.fs.path().display(), fspath(path));
+            let (fs, path) = (self.fs.uuid(), fspath(path));
             Error::new(
                 ErrorCode::FS_ALREADY_EXISTS,
                 format!(
-                    "File already exists: filesystem '{db}', transaction '{}', path '{path}'",
+                    "File already exists: filesystem '{fs}', transaction '{}', path '{path}'",
                     self.id
                 ),
             )
