@@ -218,6 +218,7 @@ impl Filter<'_> {
             return Ok(None);
         }
         let text_len = headers.number(header::TEXT_CONTENT_LENGTH);
+        let text_len = text_len.map(|len| u64::try_from(len).unwrap_or(0));
         let is_file = headers.get(header::NODE_KIND) == Some(b"file");
         let mut headers = headers.clone();
         if let Some(source) = absolute(&headers, header::NODE_COPYFROM_PATH)?

@@ -106,16 +106,13 @@ impl Headers {
     }
 
     /// Returns a number, of the digits with which a value begins.
-    pub fn number(&self, name: &str) -> Option<u64> {
+    pub fn number(&self, name: &str) -> Option<i64> {
         self.get(name).map(leading_number)
     }
 
-    /// Returns a revision; that of a value which is none is `None`.
+    /// Returns a revision; `None` for one below 0.
     pub fn revision(&self, name: &str) -> Option<Revnum> {
-        let value = self.get(name)?;
-        let first = value.trim_ascii_start().first()?;
-        let number = i64::try_from(leading_number(value)).ok()?;
-        first.is_ascii_digit().then(|| Revnum::new(number))?
+        self.number(name).and_then(Revnum::new)
     }
 
     /// Returns a path, which need not be canonical in the stream.
@@ -247,13 +244,17 @@ pub trait Sink {
 
 /// Reads the digits with which a text begins, as Subversion does: blanks before them and anything
 /// after do not count, and what is no number is 0.
-fn leading_number(text: &[u8]) -> u64 {
+fn leading_number(text: &[u8]) -> i64 {
     let text = text.trim_ascii_start();
-    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let (sign, text) = match text {
+        [b'-', rest @ ..] => (-1, rest),
+        [b'+', rest @ ..] => (1, rest),
+        _ => (1, text),
+    };
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
-    digits.fold(0u64, |number, byte| {
+    digits.fold(0i64, |number, byte| {
         number
             .saturating_mul(10)
-            .saturating_add(u64::from(byte - b'0'))
+            .saturating_add(sign * i64::from(byte - b'0'))
     })
 }

@@ -171,13 +171,14 @@ impl Parser<'_, '_> {
             self.text(len, is_delta, of)?;
         } else if let Some(total) = old {
             let left = total.checked_sub(used).ok_or_else(malformed)?;
-            if left > 0 || headers.get(header::NODE_KIND) == Some(b"file") {
+            if left != 0 || headers.get(header::NODE_KIND) == Some(b"file") {
                 self.text(left, false, of)?;
             }
         }
         if let Some(total) = total.filter(|_| old.is_none()) {
             let parts = props.unwrap_or(0).checked_add(text.unwrap_or(0));
             let left = parts.and_then(|parts| total.checked_sub(parts));
+            let left = left.and_then(|left| u64::try_from(left).ok());
             self.body(left.ok_or_else(too_large)?).skip()?;
         }
         if of == Of::Node {
@@ -216,8 +217,8 @@ impl Parser<'_, '_> {
     }
 
     /// Reads properties, which should take `len` bytes; returns how many they took.
-    fn props(&mut self, len: u64, of: Of) -> Result<u64> {
-        let mut used = 0u64;
+    fn props(&mut self, len: i64, of: Of) -> Result<i64> {
+        let mut used = 0;
         while used != len {
             self.cancel.check()?;
             let (line, at_end) = self.input.line()?;
@@ -227,7 +228,7 @@ impl Parser<'_, '_> {
                     "Incomplete or unterminated property block",
                 ));
             }
-            used += line.len() as u64 + 1;
+            used += line.len() as i64 + 1;
             match line {
                 b"PROPS-END" => break,
                 [b'K', b' ', digits @ ..] => {
@@ -237,7 +238,7 @@ impl Parser<'_, '_> {
                     if at_end {
                         return Err(ran_dry());
                     }
-                    used += line.len() as u64 + 1;
+                    used += line.len() as i64 + 1;
                     let digits = line.strip_prefix(b"V ").ok_or_else(malformed)?;
                     let value_len = parse_len(digits)?;
                     let value = self.counted(value_len, &mut used)?;
@@ -266,8 +267,8 @@ impl Parser<'_, '_> {
     }
 
     /// Takes a name or value and the newline after it.
-    fn counted(&mut self, len: u64, used: &mut u64) -> Result<Vec<u8>> {
-        let bytes = self.input.take(len)?;
+    fn counted(&mut self, len: i64, used: &mut i64) -> Result<Vec<u8>> {
+        let bytes = self.input.take(len.unsigned_abs())?;
         if self.input.take(1)? != b"\n" {
             return Err(malformed());
         }
@@ -275,10 +276,11 @@ impl Parser<'_, '_> {
         Ok(bytes)
     }
 
-    fn text(&mut self, len: u64, is_delta: bool, of: Of) -> Result<()> {
+    fn text(&mut self, len: i64, is_delta: bool, of: Of) -> Result<()> {
         if of != Of::Node {
             return Err(malformed());
         }
+        let len = u64::try_from(len).map_err(|_| ran_dry())?;
         let mut body = Body {
             input: &mut self.input,
             left: len,
@@ -330,13 +332,20 @@ fn take_header(line: &[u8], headers: &mut Headers) -> Result<()> {
 }
 
 /// Parses the length of a name or value.
-fn parse_len(digits: &[u8]) -> Result<u64> {
-    let text = std::str::from_utf8(digits).unwrap_or_default();
-    let number = Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    number
-        .and_then(|text| text.parse().ok())
-        .filter(|len| i64::try_from(*len).is_ok())
-        .ok_or_else(|| not_a_number(digits))
+fn parse_len(text: &[u8]) -> Result<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(not_a_number(text));
+    }
+    let len = leading_number(text);
+    if (0..i64::MAX).contains(&len) {
+        return Ok(len);
+    }
+    let shown = String::from_utf8_lossy(text);
+    Err(Error::new(
+        ErrorCode::INCORRECT_PARAMS,
+        format!("Number '{shown}' is out of range '[0, {}]'", u64::MAX),
+    ))
 }
 
 fn not_a_number(text: &[u8]) -> Error {

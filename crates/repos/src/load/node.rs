@@ -36,7 +36,7 @@ impl Loader<'_> {
     }
 
     fn parse_node(&self, headers: &Headers) -> Result<Node> {
-        let md5 = |name| headers.text(name).map(|hex| Md5::parse_hex(&hex));
+        let md5 = |name| headers.get(name).map(parse_md5);
         let path = headers.path(header::NODE_PATH)?.unwrap_or_default();
         let path = self.below_parent(path);
         let kind = match headers.get(header::NODE_KIND) {
@@ -258,6 +258,17 @@ impl Loader<'_> {
         applier.finish()?;
         writer.finish(expected).map(drop)
     }
+}
+
+/// Parses the digits of a digest; what comes behind them does not count.
+fn parse_md5(hex: &[u8]) -> Result<Md5> {
+    let hex = hex.get(..32).and_then(|hex| std::str::from_utf8(hex).ok());
+    hex.and_then(|hex| Md5::parse_hex(hex).ok()).ok_or_else(|| {
+        Error::new(
+            ErrorCode::BAD_CHECKSUM_PARSE,
+            "Invalid character in hex checksum",
+        )
+    })
 }
 
 fn md5_of(reader: &mut RepReader) -> Result<Md5> {
