@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use sylvan_cmdline::getopt::Parser;
-use sylvan_cmdline::help::{Detail, describe_named, overview};
+use sylvan_cmdline::help::{Detail, of_subcommand, overview};
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::table::{OptionSpec, Subcommand};
-use sylvan_cmdline::{call, signal, utf8, version};
+use sylvan_cmdline::{error, signal, utf8, version};
 use sylvan_core::{Dirent, Error, ErrorCode, Result, Revnum, path};
 use sylvan_io::{Cancel, file};
 use sylvan_repos::{
@@ -33,7 +33,16 @@ fn main() -> ExitCode {
     let cancel = Cancel::new();
     let words = std::env::args_os().skip(1).collect();
     let ended = run(&mut out, words, &cancel);
-    call::end(&mut out, &cancel, PROGRAM.name, ended)
+    let flushed = out.flush();
+    let code = match ended.and_then(|code| flushed.map(|()| code)) {
+        Ok(code) => code,
+        Err(error) => {
+            error::print(&mut out, PROGRAM.name, &error);
+            ExitCode::FAILURE
+        }
+    };
+    signal::end_by_caught(&cancel);
+    code
 }
 
 /// What was typed.
@@ -52,7 +61,7 @@ impl Call {
 
 fn run(out: &mut Output, words: Vec<OsString>, cancel: &Cancel) -> Result<ExitCode> {
     if words.is_empty() {
-        return usage(out);
+        return Ok(usage(out));
     }
     let Some(call) = parse(out, words)? else {
         return Ok(ExitCode::FAILURE);
@@ -72,10 +81,10 @@ fn run(out: &mut Output, words: Vec<OsString>, cancel: &Cancel) -> Result<ExitCo
     filter(out, &call, prefixes, cancel)
 }
 
-/// Prints help, for a command line that makes no sense.
-fn usage(out: &mut Output) -> Result<ExitCode> {
-    out.print(overview(&PROGRAM, HEADER, "", Detail::Usual))?;
-    Ok(ExitCode::FAILURE)
+/// Says where help is, for a command line that makes no sense.
+fn usage(out: &mut Output) -> ExitCode {
+    out.error("Type 'svndumpfilter help' for usage.\n");
+    ExitCode::FAILURE
 }
 
 /// Goes through the words; `None` if it was said what is wrong with them.
@@ -95,7 +104,8 @@ fn parse(out: &mut Output, words: Vec<OsString>) -> Result<Option<Call>> {
                 said.extend(wrong.to_bytes());
                 said.push(b'\n');
                 out.error_bytes(&said);
-                return usage(out).map(|_| None);
+                usage(out);
+                return Ok(None);
             }
         }
     }
@@ -112,14 +122,16 @@ fn parse(out: &mut Output, words: Vec<OsString>) -> Result<Option<Call>> {
         None if operands.is_empty() && has("version") => &VERSION,
         None if operands.is_empty() => {
             out.error("Subcommand argument required\n");
-            return usage(out).map(|_| None);
+            usage(out);
+            return Ok(None);
         }
         None => {
             let name = operands.remove(0);
             let name = utf8::os_text(&name)?;
             let Some(command) = PROGRAM.subcommand(name) else {
                 out.error(format_args!("Unknown subcommand: '{name}'\n"));
-                return usage(out).map(|_| None);
+                usage(out);
+                return Ok(None);
             };
             command
         }
@@ -143,7 +155,7 @@ fn refuse(out: &mut Output, call: &Call) -> Result<Option<ExitCode>> {
     };
     let name = call.command.name;
     if name.starts_with('-') {
-        return usage(out).map(Some);
+        return Ok(Some(usage(out)));
     }
     out.error(format_args!(
         "Subcommand '{name}' doesn't accept option '{}'\nType 'svndumpfilter help {name}' for \
@@ -165,7 +177,13 @@ fn help(out: &mut Output, call: &Call) -> Result<ExitCode> {
     if call.operands.is_empty() {
         out.print(overview(&PROGRAM, HEADER, "", Detail::Usual))?;
     }
-    describe_named(out, &PROGRAM, &call.operands, |_| "", Detail::Usual)?;
+    for name in &call.operands {
+        let name = utf8::os_text(name)?;
+        match PROGRAM.subcommand(name) {
+            Some(command) => out.print(of_subcommand(&PROGRAM, command, "", Detail::Usual))?,
+            None => out.error(format_args!("\"{name}\": unknown command.\n\n")),
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

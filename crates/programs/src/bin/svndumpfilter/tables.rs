@@ -1,11 +1,30 @@
 //! The options and subcommands of `svndumpfilter`. Names are Subversion's; the words of help are
 //! ours.
 
-use sylvan_cmdline::table::{OptionSpec, Program, QUESTION_MARK, Subcommand, flag, short, value};
+use sylvan_cmdline::table::{OptionSpec, Program, Subcommand};
+
+const fn flag(key: &'static str, help: &'static str) -> OptionSpec {
+    OptionSpec {
+        key,
+        long: Some(key),
+        short: None,
+        takes_arg: false,
+        help,
+    }
+}
 
 static OPTIONS: &[OptionSpec] = &[
-    short('h', flag("help", "describe a subcommand")),
-    QUESTION_MARK,
+    OptionSpec {
+        short: Some('h'),
+        ..flag("help", "describe a subcommand")
+    },
+    OptionSpec {
+        key: "help",
+        long: None,
+        short: Some('?'),
+        takes_arg: false,
+        help: "",
+    },
     flag("version", "print the program's version"),
     flag("quiet", "do not tell what was left out"),
     flag(
@@ -26,7 +45,10 @@ static OPTIONS: &[OptionSpec] = &[
         "preserve-revprops",
         "let revisions of which nothing is left keep their\nproperties",
     ),
-    value("targets", "read more prefixes from file ARG, one a line"),
+    OptionSpec {
+        takes_arg: true,
+        ..flag("targets", "read more prefixes from file ARG, one a line")
+    },
 ];
 
 const PLAIN: Subcommand = Subcommand {
