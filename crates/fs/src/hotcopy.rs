@@ -318,9 +318,6 @@ impl Copy<'_> {
                 done = done.and(self.copy_revprops(Revnum::new(number).unwrap_or_default())?);
             }
         }
-        // The copy may have a part of the shard only, so between these two files readers find
-        // either no revision that `current` names, or Subversion's verification packed ones that it
-        // does not name yet. The latter fails where nobody but verification looks.
         if self.to.min_unpacked() < next {
             self.to.write_min_unpacked(self.lock, next)?;
         }
@@ -440,9 +437,8 @@ impl Copy<'_> {
                 self.from.layout().rev(revision),
                 self.to.layout().rev(revision),
             );
-            // Recovery takes what is there for a revision, and wants its properties.
-            let done = self.copy_revprops(revision)?;
-            let done = done.and(self.copy_file(&from, &to)?);
+            let done = self.copy_file(&from, &to)?;
+            let done = done.and(self.copy_revprops(revision)?);
             if begins_shard && revision > before && self.incremental {
                 self.write_youngest(revision)?;
             }
@@ -474,18 +470,20 @@ impl Copy<'_> {
         self.copy_file(&from, &to)
     }
 
-    /// Copies a file, unless the target has it already; atomically, where others may look on.
+    /// Copies a file, unless the target has it already.
     fn copy_file(&self, from: &Path, to: &Path) -> Result<Done> {
         if !self.incremental {
             file::copy_new(from, to)?;
             return Ok(Done::Copied);
         }
-        if let Some(there) = file::lstat_if_exists(to)? {
-            let source = file::stat(from)?;
-            let same = source.kind == there.kind && source.size == there.size;
-            if same && source.mtime <= there.mtime {
-                return Ok(Done::Skipped);
-            }
+        let Some(there) = file::lstat_if_exists(to)? else {
+            file::copy_new(from, to)?;
+            return Ok(Done::Copied);
+        };
+        let source = file::stat(from)?;
+        let same = source.kind == there.kind && source.size == there.size;
+        if same && source.mtime <= there.mtime {
+            return Ok(Done::Skipped);
         }
         file::copy(from, to, true)?;
         Ok(Done::Copied)

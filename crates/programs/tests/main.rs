@@ -5,6 +5,7 @@ mod checkout;
 mod cleanup;
 mod config;
 mod crash;
+mod dump;
 mod export;
 mod externals;
 mod file_urls;
@@ -33,6 +34,8 @@ const SVN: &str = env!("CARGO_BIN_EXE_svn");
 const SVNADMIN: &str = env!("CARGO_BIN_EXE_svnadmin");
 /// The `svnauthz` under test.
 const SVNAUTHZ: &str = env!("CARGO_BIN_EXE_svnauthz");
+/// The `svndumpfilter` under test.
+const SVNDUMPFILTER: &str = env!("CARGO_BIN_EXE_svndumpfilter");
 /// The `svnfsfs` under test.
 const SVNFSFS: &str = env!("CARGO_BIN_EXE_svnfsfs");
 /// The `svnlook` under test.
