@@ -1,19 +1,24 @@
-//! From the words of a call to a subcommand, for programs whose first operand is its name.
+//! From the words of a call to a subcommand, for programs whose first operand is its name, and
+//! from how that went to the exit code.
 //!
 //! Of several mistakes the same one is reported as by Subversion: options in the order typed, then
 //! the subcommand, then what it accepts.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
 
-use sylvan_core::Result;
+use sylvan_core::{Dirent, Error, ErrorCode, Result, Url};
+use sylvan_io::Cancel;
 
-use crate::error::Said;
+use crate::error::{self, Said};
 use crate::getopt::{Met, Parser};
+use crate::number::parse_u64;
+use crate::print::Output;
 use crate::table::{OptionSpec, Program, Subcommand};
-use crate::utf8;
+use crate::{signal, utf8};
 
 /// The options that were met, and the words that are none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Words {
     /// The options, in the order typed.
     pub met: Vec<&'static OptionSpec>,
@@ -95,6 +100,8 @@ impl Words {
             .met
             .iter()
             .find(|option| option.key != "help" && !program.accepts(command, option.key))?;
+        // A further spelling is shown as the first.
+        let refused = program.option(refused.key).unwrap_or(refused);
         if command.name.starts_with('-') {
             return Some(usage(program, Vec::new()));
         }
@@ -116,19 +123,67 @@ pub fn usage(program: &Program, mut text: Vec<u8>) -> Said {
     Said(text)
 }
 
+/// Takes the path of a repository from the operands.
+///
+/// # Errors
+/// [`ErrorCode::CL_ARG_PARSING_ERROR`] if there is none, or a URL.
+pub fn take_repository(operands: &mut Vec<OsString>) -> Result<Dirent> {
+    let bad = |text| Err(Error::new(ErrorCode::CL_ARG_PARSING_ERROR, text));
+    if operands.is_empty() {
+        return bad("Repository argument required".to_owned());
+    }
+    let word = operands.remove(0);
+    let path = utf8::os_text(&word)?;
+    if Url::is_url(path) {
+        return bad(format!("'{path}' is a URL when it should be a local path"));
+    }
+    Ok(Dirent::new(path))
+}
+
+/// Returns the argument of `--memory-cache-size`, which is in megabytes, in bytes.
+///
+/// # Errors
+/// Those of [`parse_u64`].
+pub fn memory_cache_size(arg: &OsStr) -> Result<u64> {
+    Ok(parse_u64(utf8::os_text(arg)?)?.saturating_mul(1 << 20))
+}
+
+/// Tells whether an error is about the arguments of a call, so that help may help.
+pub fn is_about_arguments(error: &Error) -> bool {
+    [
+        ErrorCode::CL_INSUFFICIENT_ARGS,
+        ErrorCode::CL_ARG_PARSING_ERROR,
+    ]
+    .contains(&error.code())
+}
+
+/// Adds to an error about arguments where help is to be found.
+pub fn with_hint(program: &Program, error: Error) -> Error {
+    if is_about_arguments(&error) {
+        return error.context(format!("Try '{} help' for more info", program.name));
+    }
+    error
+}
+
+/// Ends a program: prints what is left and the error, and ends by the signal that was caught, if
+/// one was. Returns the exit code else.
+pub fn end(out: &mut Output, cancel: &Cancel, name: &str, ended: Result<ExitCode>) -> ExitCode {
+    let flushed = out.flush();
+    let code = match ended.and_then(|code| flushed.map(|()| code)) {
+        Ok(code) => code,
+        Err(failure) => {
+            error::print(out, name, &failure);
+            ExitCode::FAILURE
+        }
+    };
+    signal::end_by_caught(cancel);
+    code
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const fn flag(key: &'static str) -> OptionSpec {
-        OptionSpec {
-            key,
-            long: Some(key),
-            short: None,
-            takes_arg: false,
-            help: "",
-        }
-    }
+    use crate::table::flag;
 
     const fn command(name: &'static str, options: &'static [&'static str]) -> Subcommand {
         Subcommand {
@@ -145,7 +200,7 @@ mod tests {
     static VERSION: Subcommand = command("--version", &["version"]);
     static PROGRAM: Program = Program {
         name: "prog",
-        options: &[flag("help"), flag("version"), flag("quiet")],
+        options: &[flag("help", ""), flag("version", ""), flag("quiet", "")],
         subcommands: &[&[command("help", &[]), command("do", &["quiet"])]],
         globals: &[],
     };

@@ -3,9 +3,14 @@
 //! The layout is Subversion's, since other programs read it: `usage:` lines, `Valid options:`,
 //! options at the second column and their words at the thirtieth.
 
+use std::ffi::OsStr;
 use std::fmt::Write;
 
+use sylvan_core::Result;
+
+use crate::print::Output;
 use crate::table::{OptionSpec, Program, Subcommand};
+use crate::utf8;
 
 /// How much help shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +43,30 @@ pub fn overview(program: &Program, header: &str, footer: &str, detail: Detail) -
     text.push('\n');
     text.push_str(footer);
     text
+}
+
+/// Describes the subcommands that are named, and says of each other word that it is none. `note` is
+/// what else there is to say of one, a paragraph or nothing.
+///
+/// # Errors
+/// If a name is no text, or nothing can be printed.
+pub fn describe_named<'n>(
+    out: &mut Output,
+    program: &Program,
+    names: impl IntoIterator<Item = &'n (impl AsRef<OsStr> + 'n + ?Sized)>,
+    note: impl Fn(&Subcommand) -> &'static str,
+    detail: Detail,
+) -> Result<()> {
+    for name in names {
+        let name = utf8::os_text(name.as_ref())?;
+        match program.subcommand(name) {
+            Some(command) => {
+                out.print(of_subcommand(program, command, note(command), detail))?;
+            }
+            None => out.error(format_args!("\"{name}\": unknown command.\n\n")),
+        }
+    }
+    Ok(())
 }
 
 /// Describes one subcommand; `note` is what else there is to say, a paragraph or nothing.

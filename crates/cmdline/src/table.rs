@@ -16,6 +16,39 @@ pub struct OptionSpec {
     pub help: &'static str,
 }
 
+/// Makes an option with a long spelling and no argument.
+pub const fn flag(key: &'static str, help: &'static str) -> OptionSpec {
+    OptionSpec {
+        key,
+        long: Some(key),
+        short: None,
+        takes_arg: false,
+        help,
+    }
+}
+
+/// Makes an option with a long spelling and an argument.
+pub const fn value(key: &'static str, help: &'static str) -> OptionSpec {
+    OptionSpec {
+        takes_arg: true,
+        ..flag(key, help)
+    }
+}
+
+/// Adds a short spelling to an option.
+pub const fn short(short: char, option: OptionSpec) -> OptionSpec {
+    OptionSpec {
+        short: Some(short),
+        ..option
+    }
+}
+
+/// The further spelling `-?` of the option `help`.
+pub const QUESTION_MARK: OptionSpec = OptionSpec {
+    long: None,
+    ..short('?', flag("help", ""))
+};
+
 impl OptionSpec {
     /// Tells whether the option may still change, by its name.
     pub fn is_experimental(&self) -> bool {

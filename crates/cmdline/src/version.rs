@@ -7,6 +7,14 @@ pub const COMPATIBLE: &str = "1.14.2";
 /// The programs' own version.
 pub const SYLVAN: &str = env!("CARGO_PKG_VERSION");
 
+/// What programs for repositories say of file systems, in the form that scripts look through.
+pub const FILE_SYSTEMS: &str = "\
+The following repository back-end (FS) modules are available:
+
+* fs_fs : Module for working with a plain file (FSFS) repository.
+
+";
+
 /// Returns what `--version` begins with: a line of Subversion's form, which other programs read,
 /// and what the program is.
 pub fn banner(program: &str) -> String {

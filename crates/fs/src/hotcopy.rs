@@ -318,6 +318,9 @@ impl Copy<'_> {
                 done = done.and(self.copy_revprops(Revnum::new(number).unwrap_or_default())?);
             }
         }
+        // The copy may have a part of the shard only, so between these two files readers find
+        // either no revision that `current` names, or Subversion's verification packed ones that it
+        // does not name yet. The latter fails where nobody but verification looks.
         if self.to.min_unpacked() < next {
             self.to.write_min_unpacked(self.lock, next)?;
         }
@@ -437,8 +440,9 @@ impl Copy<'_> {
                 self.from.layout().rev(revision),
                 self.to.layout().rev(revision),
             );
-            let done = self.copy_file(&from, &to)?;
-            let done = done.and(self.copy_revprops(revision)?);
+            // Recovery takes what is there for a revision, and wants its properties.
+            let done = self.copy_revprops(revision)?;
+            let done = done.and(self.copy_file(&from, &to)?);
             if begins_shard && revision > before && self.incremental {
                 self.write_youngest(revision)?;
             }
@@ -470,20 +474,18 @@ impl Copy<'_> {
         self.copy_file(&from, &to)
     }
 
-    /// Copies a file, unless the target has it already.
+    /// Copies a file, unless the target has it already; atomically, where others may look on.
     fn copy_file(&self, from: &Path, to: &Path) -> Result<Done> {
         if !self.incremental {
             file::copy_new(from, to)?;
             return Ok(Done::Copied);
         }
-        let Some(there) = file::lstat_if_exists(to)? else {
-            file::copy_new(from, to)?;
-            return Ok(Done::Copied);
-        };
-        let source = file::stat(from)?;
-        let same = source.kind == there.kind && source.size == there.size;
-        if same && source.mtime <= there.mtime {
-            return Ok(Done::Skipped);
+        if let Some(there) = file::lstat_if_exists(to)? {
+            let source = file::stat(from)?;
+            let same = source.kind == there.kind && source.size == there.size;
+            if same && source.mtime <= there.mtime {
+                return Ok(Done::Skipped);
+            }
         }
         file::copy(from, to, true)?;
         Ok(Done::Copied)

@@ -4,6 +4,7 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sylvan_core::{RelPath, Revnum, Timestamp};
@@ -134,7 +135,7 @@ fn operate(operation: &str, dir: &Path) -> Result {
     }
 }
 
-/// Begun by [`killed`] in a process of its own.
+/// Begun by [`attempt`] in a process of its own.
 #[test]
 #[ignore = "kills its process"]
 fn child() {
@@ -144,21 +145,97 @@ fn child() {
     let dir = std::env::current_dir().unwrap();
     let operation = std::env::var("SYLVAN_TEST_OPERATION").unwrap();
     fault::arm(&plan).unwrap();
-    operate(&operation, &dir).unwrap();
+    let result = operate(&operation, &dir);
+    let steps = fault::steps();
+    fault::disarm();
+    std::fs::write(dir.join("steps"), steps.to_string()).unwrap();
+    result.unwrap();
 }
 
-/// Does an operation in a process that is killed at a step; tells whether it was.
-fn killed(operation: &str, dir: &Path, step: u64) -> bool {
+/// What became of an operation to which a fault was done.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Killed,
+    Failed,
+    /// It came to its end in spite of the fault, or before it.
+    Done {
+        steps: u64,
+    },
+}
+
+/// Does an operation under a plan, in a process of its own.
+fn attempt(operation: &str, dir: &Path, plan: &str) -> Outcome {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--ignored"])
-        .env("SYLVAN_TEST_PLAN", format!("kill:{step}"))
+        .env("SYLVAN_TEST_PLAN", plan)
         .env("SYLVAN_TEST_OPERATION", operation)
         .current_dir(dir)
         .output()
         .unwrap();
-    let killed = output.status.signal() == Some(9);
-    assert!(killed || output.status.success(), "{output:?}");
-    killed
+    if output.status.signal() == Some(9) {
+        return Outcome::Killed;
+    }
+    let steps = std::fs::read_to_string(dir.join("steps")).unwrap();
+    if output.status.success() {
+        let steps = steps.parse().unwrap();
+        return Outcome::Done { steps };
+    }
+    assert!(plan.starts_with("fail"), "{output:?}");
+    Outcome::Failed
+}
+
+/// Runs a check for each operation and format, a few at a time: faults are done in other processes.
+fn for_each_operation(check: impl Fn(&Sandbox, &str) + Sync) {
+    let jobs = [
+        ("hotcopy", "1.4"),
+        ("hotcopy", "1.14"),
+        ("pack", "1.6"),
+        ("pack", "1.14"),
+        ("upgrade", "1.4"),
+        ("upgrade", "1.6"),
+        ("setrevprop", "1.4"),
+        ("setrevprop", "1.14"),
+        ("commit", "1.4"),
+        ("commit", "1.14"),
+    ];
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while let Some((operation, version)) =
+                    jobs.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let sandbox = Sandbox::new();
+                    prepare(&sandbox, operation, version);
+                    check(&sandbox, operation);
+                }
+            });
+        }
+    });
+}
+
+/// Who recovers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Us,
+    Subversion,
+}
+
+/// Checks that what a killed process left in `work/NAME` can be recovered, and that both programs
+/// can go on then.
+fn check_recovery(sandbox: &Sandbox, name: &str, by: By) {
+    let db = sandbox.join("recovered/db");
+    let copy = format!("rm -rf recovered; cp -r work/{name} recovered");
+    if by == By::Us {
+        sandbox.sh(&copy);
+        FileSystem::recover(&db, Options::default(), &Cancel::new()).unwrap();
+    } else {
+        sandbox.sh(&format!("{copy}; svnadmin recover recovered"));
+    }
+    let fs = FileSystem::open(&db).unwrap();
+    verify(&fs);
+    commit(&fs, 1000).unwrap();
+    sandbox.sh("svn mkdir -q -m x file://$PWD/recovered/next; svnadmin verify -q recovered");
 }
 
 /// Makes `base/repo`, with a copy `base/copy` of what it was before.
@@ -173,7 +250,7 @@ fn prepare(sandbox: &Sandbox, operation: &str, version: &str) {
          for i in 5 6 7; do svn mkdir -q -m x $url/d$i; done"
     ));
     let packed = match operation {
-        "hotcopy" | "setrevprop" => true,
+        "hotcopy" | "setrevprop" => version != "1.4",
         "upgrade" => version == "1.6",
         _ => false,
     };
@@ -185,89 +262,107 @@ fn prepare(sandbox: &Sandbox, operation: &str, version: &str) {
 #[test]
 fn what_is_killed_at_any_step_leaves_a_sound_file_system_and_the_next_run_succeeds() {
     let _alone = alone();
-    for (operation, versions) in [
-        ("hotcopy", &["1.14"][..]),
-        ("setrevprop", &["1.14"]),
-        ("commit", &["1.4", "1.14"]),
-        ("pack", &["1.6", "1.14"]),
-        ("upgrade", &["1.4", "1.6"]),
-    ] {
-        for version in versions {
-            let sandbox = Sandbox::new();
-            prepare(&sandbox, operation, version);
-            let dump = "svnadmin dump -q";
-            let before = sandbox.sh(&format!("{dump} base/repo | md5sum"));
-            for step in (1..).step_by(STRIDE) {
-                sandbox.sh("rm -rf work; cp -r base work");
-                let work = sandbox.join("work");
-                let was_killed = killed(operation, &work, step);
-                let changed = if operation == "hotcopy" {
-                    "copy"
-                } else {
-                    "repo"
-                };
-                let db = work.join(changed).join("db");
-                verify(&FileSystem::open(&db).unwrap());
-                let name = format!("work/{changed}");
-                let verified = sandbox.run("svnadmin", &["verify", "-q", &name]);
-                // A shard that is new in a copy is named in two files, one after the other, and
-                // Subversion's verification looks beyond the youngest revision between them.
-                let beyond = String::from_utf8_lossy(&verified.stderr).contains("No such revision");
-                let sound = verified.status.success() || operation == "hotcopy" && beyond;
-                assert!(sound, "{operation} {step}: {verified:?}");
-                operate(operation, &work).unwrap();
-                verify(&FileSystem::open(&db).unwrap());
-                sandbox.sh(&format!("svnadmin verify -q work/{changed}"));
-                let after = sandbox.sh(&format!("{dump} work/repo | md5sum"));
-                match operation {
-                    "pack" | "upgrade" => assert_eq!(after, before, "{operation} {step}"),
-                    "hotcopy" => {
-                        let copied = sandbox.sh(&format!("{dump} work/copy | md5sum"));
-                        assert_eq!(copied, before, "{operation} {step}");
-                    }
-                    _ => {}
-                }
-                if !was_killed {
-                    assert!(step > 4, "{operation} has more steps than that");
-                    break;
-                }
-                assert!(step < 1000, "{operation} has no end");
+    for_each_operation(|sandbox, operation| {
+        let stride = if operation == "commit" { 1 } else { STRIDE };
+        let changed = if operation == "hotcopy" {
+            "copy"
+        } else {
+            "repo"
+        };
+        let dump = "svnadmin dump -q";
+        let before = sandbox.sh(&format!("{dump} base/repo | md5sum"));
+        let work = sandbox.join("work");
+        let db = work.join(changed).join("db");
+        for step in (1..).step_by(stride) {
+            sandbox.sh("rm -rf work; cp -r base work");
+            let outcome = attempt(operation, &work, &format!("kill:{step}"));
+            verify(&FileSystem::open(&db).unwrap());
+            let name = format!("work/{changed}");
+            let verified = sandbox.run("svnadmin", &["verify", "-q", &name]);
+            // A shard that is new in a copy is named in two files, one after the other, and
+            // Subversion's verification looks beyond the youngest revision between them.
+            let beyond = String::from_utf8_lossy(&verified.stderr).contains("No such revision");
+            let sound = verified.status.success() || operation == "hotcopy" && beyond;
+            assert!(sound, "{operation} {step}: {verified:?}");
+            if operation == "commit" || step % 2 == 1 {
+                check_recovery(sandbox, changed, By::Us);
             }
-            sandbox
-                .sh("svn mkdir -q -m x file://$PWD/work/repo/next; svnadmin verify -q work/repo");
+            if operation == "commit" || step % 2 == 0 {
+                check_recovery(sandbox, changed, By::Subversion);
+            }
+            operate(operation, &work).unwrap();
+            verify(&FileSystem::open(&db).unwrap());
+            sandbox.sh(&format!("svnadmin verify -q work/{changed}"));
+            let after = sandbox.sh(&format!("{dump} work/repo | md5sum"));
+            match operation {
+                "pack" | "upgrade" => assert_eq!(after, before, "{operation} {step}"),
+                "hotcopy" => {
+                    let copied = sandbox.sh(&format!("{dump} work/copy | md5sum"));
+                    assert_eq!(copied, before, "{operation} {step}");
+                }
+                _ => {}
+            }
+            if outcome != Outcome::Killed {
+                assert!(step > 4, "{operation} has more steps than that");
+                break;
+            }
+            assert!(step < 1000, "{operation} has no end");
         }
+        sandbox.sh("svn mkdir -q -m x file://$PWD/work/repo/next; svnadmin verify -q work/repo");
+    });
+}
+
+#[test]
+fn a_commit_killed_after_another_was_leaves_what_can_be_recovered() {
+    let _alone = alone();
+    let sandbox = Sandbox::new();
+    prepare(&sandbox, "commit", "1.14");
+    let work = sandbox.join("work");
+    // The first step at which the revision is whole, but not the youngest.
+    let mut whole = None;
+    for step in 1.. {
+        sandbox.sh("rm -rf work; cp -r base work");
+        if attempt("commit", &work, &format!("kill:{step}")) != Outcome::Killed {
+            break;
+        }
+        if work.join("repo/db/revs/3/10").exists() {
+            whole = Some(step);
+            break;
+        }
+    }
+    let whole = whole.unwrap();
+    for step in 1..whole {
+        sandbox.sh("rm -rf work; cp -r base work");
+        for step in [whole, step] {
+            let plan = format!("kill:{step}");
+            assert_eq!(attempt("commit", &work, &plan), Outcome::Killed);
+        }
+        check_recovery(&sandbox, "repo", By::Us);
+        check_recovery(&sandbox, "repo", By::Subversion);
     }
 }
 
 #[test]
 fn what_fails_at_any_step_leaves_a_sound_file_system_and_the_next_run_succeeds() {
     let _alone = alone();
-    for (operation, version) in [
-        ("pack", "1.14"),
-        ("upgrade", "1.6"),
-        ("hotcopy", "1.14"),
-        ("setrevprop", "1.14"),
-    ] {
-        let sandbox = Sandbox::new();
-        prepare(&sandbox, operation, version);
+    for_each_operation(|sandbox, operation| {
+        let work = sandbox.join("work");
         for step in 1.. {
             sandbox.sh("rm -rf work; cp -r base work");
-            let work = sandbox.join("work");
-            fault::arm(&format!("fail:{step}:ENOSPC")).unwrap();
-            let result = operate(operation, &work);
-            let steps = fault::steps();
-            fault::disarm();
+            let outcome = attempt(operation, &work, &format!("fail:{step}:ENOSPC"));
             for name in ["repo", "copy"] {
                 verify(&FileSystem::open(&work.join(name).join("db")).unwrap());
             }
             operate(operation, &work).unwrap();
-            sandbox.sh("svnadmin verify -q work/repo; svnadmin verify -q work/copy");
+            if step % STRIDE as u64 == 0 {
+                sandbox.sh("svnadmin verify -q work/repo; svnadmin verify -q work/copy");
+            }
             let left = sandbox.sh("find work/*/db -name 'svn-*'");
             assert_eq!(left, "", "{operation} {step}");
-            if steps < step {
-                result.unwrap();
-                break;
+            match outcome {
+                Outcome::Done { steps } if steps < step => break,
+                _ => assert!(step < 1000, "{operation} has no end"),
             }
         }
-    }
+    });
 }

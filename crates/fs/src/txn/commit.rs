@@ -379,16 +379,20 @@ impl Txn {
     }
 
     /// Brings the revision in place and makes it visible.
+    ///
+    /// The revision file comes under its name whole and after the properties, so that recovery,
+    /// which takes it for a revision then, finds both.
     fn publish(&mut self, lock: &WriteLock, new: &Final, now: Timestamp) -> Result<()> {
         let fs = self.fs.clone();
         let (revision, sync) = (new.revision, fs.options().flush_to_disk);
-        fs.make_shard(revision)?;
         let mode = fs.rev_mode()?;
-        self.proto.finish(&fs.layout().rev(revision), mode, sync)?;
+        self.proto.seal(mode, sync)?;
+        fs.make_shard(revision)?;
+        self.write_revprops(revision, mode, now)?;
+        self.proto.move_to(&fs.layout().rev(revision))?;
         if sync {
             file::sync_dir(&fs.layout().rev_dir(revision))?;
         }
-        self.write_revprops(revision, mode, now)?;
         let mut current = Current {
             youngest: revision,
             ..new.before
@@ -413,7 +417,14 @@ impl Txn {
             props.insert("svn:date".to_owned(), now.to_iso().into_bytes());
         }
         let path = self.fs.layout().revprops(revision);
-        let out = file::create_final(&path, mode)?;
+        let out = match file::create_new(&path, mode) {
+            // Of a commit that was killed: its revision must not get the properties of this one.
+            Err(error) if file::error_kind(&error) == std::io::ErrorKind::AlreadyExists => {
+                file::remove_if_exists(&self.fs.layout().rev(revision))?;
+                file::create_final(&path, mode)?
+            }
+            created => created?,
+        };
         out.write_all(&hash_dump::write(&props))?;
         if out.meta()?.mode != mode {
             file::set_mode(&path, mode)?;

@@ -294,7 +294,8 @@ fn new_name(fs: &FileSystem, base: Revnum) -> Result<(TxnId, bool)> {
     let line = text.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
     let number = parse_base36(line).ok_or_else(|| corrupt("Corrupt 'txn-current' file"))?;
     let next = format!("{}\n", base36(number.wrapping_add(1)));
-    // A name that comes again after a power cut has left nothing on the disk.
+    // A name that comes again after a power cut has left at most a proto-revision, which is written
+    // anew.
     fs.replace_file(&path, next.as_bytes(), false)?;
     Ok((TxnId { base, number }, false))
 }

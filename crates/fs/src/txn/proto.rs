@@ -187,28 +187,26 @@ impl Proto {
         self.flushed = len;
     }
 
-    /// Makes the file `path` of all of it, with these permissions, and brings it to the disk if
-    /// `sync`. What was in memory till now is written there at once: nobody looks at a revision
-    /// before it is the youngest.
-    pub(super) fn finish(&mut self, path: &Path, mode: u32, sync: bool) -> Result<()> {
-        let has_file = self.file.is_some();
-        if !has_file {
-            self.file = Some(file::create_final(path, mode)?);
+    /// Writes what is left to the file, gives it its final permissions and brings it to the disk if
+    /// `sync`.
+    pub(super) fn seal(&mut self, mode: u32, sync: bool) -> Result<()> {
+        if self.file.is_none() {
+            self.file = Some(file::create_final(&self.path, mode)?);
         }
         self.flush()?;
-        let from = if has_file { &self.path } else { path };
-        let Some(file) = self.file.take() else {
+        let Some(file) = &self.file else {
             return Ok(());
         };
         if file.meta()?.mode != mode {
-            file::set_mode(from, mode)?;
+            file::set_mode(&self.path, mode)?;
         }
-        if sync {
-            file.sync()?;
-        }
-        if has_file {
-            file::rename(from, path)?;
-        }
+        if sync { file.sync() } else { Ok(()) }
+    }
+
+    /// Gives the file its final name, after [`Proto::seal`].
+    pub(super) fn move_to(&mut self, path: &Path) -> Result<()> {
+        file::rename(&self.path, path)?;
+        self.file = None;
         Ok(())
     }
 

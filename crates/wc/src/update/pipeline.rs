@@ -123,9 +123,13 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
         Ok(())
     }
 
+    /// Starts another worker; if the system has no room for one, those that are there do the work.
     fn start_worker(&self) {
         let worker = self.worker;
-        self.scope.spawn(move || worker.run());
+        let started = std::thread::Builder::new().spawn_scoped(self.scope, move || worker.run());
+        if started.is_err() {
+            worker.queue.not_started();
+        }
     }
 
     /// Begins a text that is too large to be collected.
@@ -165,6 +169,7 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
     /// Waits until all that was sent is recorded and on disk.
     pub(super) fn finish(&mut self) -> Result<()> {
         if let Some(recorder) = self.recorder.take() {
+            // Who sent files starts workers, also for what is still to be done on the disk.
             while self.worker.queue.wants_worker() {
                 self.start_worker();
             }

@@ -115,6 +115,13 @@ impl Queue {
         }
     }
 
+    /// Says that a worker that was to be started could not be, so that no more are wanted.
+    pub(super) fn not_started(&self) {
+        let mut state = self.lock();
+        state.workers = state.workers.saturating_sub(1);
+        self.allowed.store(state.workers, Ordering::Relaxed);
+    }
+
     /// Returns how many workers there may be for now.
     pub(super) fn allowed(&self) -> usize {
         self.allowed.load(Ordering::Relaxed).max(1)
@@ -319,6 +326,17 @@ mod tests {
         queue.suit(Duration::from_millis(50));
         assert_eq!(job(&queue, 1000), 20);
         assert_eq!(queue.keep(), WORKERS_HOLD / 32);
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_not_tried_again_and_again() {
+        let queue = Queue::new(Workers::UpTo(32));
+        job(&queue, 1000);
+        queue.suit(Duration::from_millis(50));
+        assert!(queue.wants_worker());
+        queue.not_started();
+        assert_eq!(job(&queue, 1000), 0);
+        assert_eq!(queue.allowed(), WORKERS_AT_LEAST);
     }
 
     #[test]

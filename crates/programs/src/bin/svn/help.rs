@@ -1,6 +1,7 @@
 //! `svn help`, and `svn --version`.
 
-use sylvan_cmdline::help::{Detail, of_subcommand, overview};
+use sylvan_cmdline::help::{Detail, describe_named, overview};
+use sylvan_cmdline::table::Subcommand;
 use sylvan_core::Result;
 
 use crate::env::{Env, Exit};
@@ -45,19 +46,10 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         env.out.print(overview(&program, HEADER, FOOTER, detail))?;
         return Ok(Exit::Success);
     }
-    for name in &inv.operands {
-        let name = sylvan_cmdline::utf8::os_text(name)?;
-        match program.subcommand(name) {
-            Some(command) => {
-                let note = match run_of(command.name) {
-                    Some(_) => "",
-                    None => "\n  Not implemented yet.\n",
-                };
-                let text = of_subcommand(&program, command, note, detail);
-                env.out.print(text)?;
-            }
-            None => env.out.error(format!("\"{name}\": unknown command.\n\n")),
-        }
-    }
+    let note = |command: &Subcommand| match run_of(command.name) {
+        Some(_) => "",
+        None => "\n  Not implemented yet.\n",
+    };
+    describe_named(&mut env.out, &program, &inv.operands, note, detail)?;
     Ok(Exit::Success)
 }

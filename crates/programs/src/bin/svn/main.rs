@@ -28,7 +28,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use sylvan_cmdline::table::Program;
-use sylvan_cmdline::{error, signal};
+use sylvan_cmdline::{call, signal};
 use sylvan_core::{Error, ErrorCode, Result};
 use sylvan_io::fault;
 
@@ -83,19 +83,11 @@ fn run_of(name: &str) -> Option<Run> {
 fn main() -> ExitCode {
     let mut env = Env::standard();
     let words = std::env::args_os().skip(1).collect();
-    let ended = start(&mut env, words);
-    let flushed = env.out.flush();
-    let exit = ended.and_then(|exit| flushed.map(|()| exit));
-    let code = match exit {
-        Ok(Exit::Success) => ExitCode::SUCCESS,
-        Ok(Exit::Failure) => ExitCode::FAILURE,
-        Err(error) => {
-            error::print(&mut env.out, PROGRAM.name, &error);
-            ExitCode::FAILURE
-        }
-    };
-    signal::end_by_caught(&env.cancel);
-    code
+    let ended = start(&mut env, words).map(|exit| match exit {
+        Exit::Success => ExitCode::SUCCESS,
+        Exit::Failure => ExitCode::FAILURE,
+    });
+    call::end(&mut env.out, &env.cancel, PROGRAM.name, ended)
 }
 
 fn start(env: &mut Env, words: Vec<OsString>) -> Result<Exit> {
@@ -129,11 +121,7 @@ fn not_yet(_: &mut Env, inv: &Invocation) -> Result<Exit> {
 
 /// Adds to an error what the user can do about it.
 fn with_hints(mut error: Error, inv: &Invocation) -> Error {
-    let is_about_arguments = [
-        ErrorCode::CL_INSUFFICIENT_ARGS,
-        ErrorCode::CL_ARG_PARSING_ERROR,
-    ];
-    if is_about_arguments.contains(&error.code()) {
+    if call::is_about_arguments(&error) {
         let name = inv.command.name;
         error = error.context(format!("Try 'svn help {name}' for more information"));
     }

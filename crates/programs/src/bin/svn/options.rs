@@ -1,30 +1,6 @@
 //! The options of `svn`. Names and arguments are Subversion's; the words of help are ours.
 
-use sylvan_cmdline::table::OptionSpec;
-
-const fn flag(key: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        key,
-        long: Some(key),
-        short: None,
-        takes_arg: false,
-        help,
-    }
-}
-
-const fn value(key: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        takes_arg: true,
-        ..flag(key, help)
-    }
-}
-
-const fn short(short: char, option: OptionSpec) -> OptionSpec {
-    OptionSpec {
-        short: Some(short),
-        ..option
-    }
-}
+use sylvan_cmdline::table::{OptionSpec, QUESTION_MARK, flag, short, value};
 
 /// All options. What each subcommand accepts is in its own entry.
 pub(crate) static OPTIONS: &[OptionSpec] = &[
@@ -34,13 +10,7 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
         "take the message as it is, even if it names a file",
     ),
     short('h', flag("help", "describe a subcommand")),
-    OptionSpec {
-        key: "help",
-        long: None,
-        short: Some('?'),
-        takes_arg: false,
-        help: "",
-    },
+    QUESTION_MARK,
     short('m', value("message", "log message ARG")),
     short(
         'q',

@@ -6,13 +6,13 @@
 use std::ffi::{OsStr, OsString};
 use std::ops::Deref;
 
+use sylvan_cmdline::call::{self, Words};
 use sylvan_cmdline::error::Said;
-use sylvan_cmdline::getopt::{Met, Parser};
-use sylvan_cmdline::number::parse_u64;
-use sylvan_cmdline::table::{OptionSpec, Program, Subcommand};
+use sylvan_cmdline::getopt::Met;
+use sylvan_cmdline::table::{Program, Subcommand};
 use sylvan_cmdline::{surroundings, utf8};
 use sylvan_core::opt::{RevisionRange, RevisionSpec};
-use sylvan_core::{Dirent, Error, ErrorCode, Result, Url};
+use sylvan_core::{Dirent, Error, ErrorCode, Result};
 
 use crate::version::Version;
 
@@ -148,25 +148,13 @@ pub(crate) fn parse(
     program: &'static Program,
     words: Vec<OsString>,
 ) -> Result<Result<Invocation, Said>> {
-    let mut parser = Parser::new(program.options, words);
     let mut options = Options::default();
-    let mut met = Vec::new();
-    while let Some(next) = parser.next_option() {
-        match next {
-            Ok(option) => {
-                met.push(option.option);
-                options.take(&option)?;
-            }
-            Err(error) => {
-                let mut said = format!("{}: ", program.name).into_bytes();
-                said.extend(error.to_bytes());
-                said.push(b'\n');
-                return Ok(Err(usage(said)));
-            }
-        }
-    }
-    let mut operands = parser.into_operands();
-    let command = match choose(program, &met, options.version, &mut operands)? {
+    let mut words = match Words::parse(program, words, |met| options.take(met))? {
+        Ok(words) => words,
+        Err(said) => return Ok(Err(said)),
+    };
+    let missing = "subcommand argument required";
+    let command = match words.choose(program, &crate::subcommands::VERSION, missing)? {
         Ok(command) => command,
         Err(said) => return Ok(Err(said)),
     };
@@ -176,80 +164,19 @@ pub(crate) fn parse(
         _ => true,
     };
     let repository = if has_path {
-        take_path(&mut operands)?
+        call::take_repository(&mut words.operands)?
     } else {
         Dirent::new("")
     };
-    if let Some(said) = refuse(program, command, &met) {
+    if let Some(said) = words.refuse(program, command) {
         return Ok(Err(said));
     }
     Ok(Ok(Invocation {
         command,
         repository,
-        operands,
+        operands: words.operands,
         options,
     }))
-}
-
-fn usage(mut text: Vec<u8>) -> Said {
-    text.extend(b"Type 'svnadmin help' for usage.\n");
-    Said(text)
-}
-
-/// Chooses the subcommand and takes its name from the operands.
-fn choose(
-    program: &Program,
-    met: &[&OptionSpec],
-    version: bool,
-    operands: &mut Vec<OsString>,
-) -> Result<Result<&'static Subcommand, Said>> {
-    let wants_help = met.iter().any(|option| option.key == "help");
-    if let Some(help) = program.subcommand("help").filter(|_| wants_help) {
-        return Ok(Ok(help));
-    }
-    if operands.is_empty() {
-        return Ok(if version {
-            Ok(&crate::subcommands::VERSION)
-        } else {
-            Err(usage(b"subcommand argument required\n".to_vec()))
-        });
-    }
-    let name = text(&operands.remove(0))?;
-    Ok(program
-        .subcommand(&name)
-        .ok_or_else(|| usage(format!("Unknown subcommand: '{name}'\n").into_bytes())))
-}
-
-fn take_path(operands: &mut Vec<OsString>) -> Result<Dirent> {
-    if operands.is_empty() {
-        return Err(bad("Repository argument required"));
-    }
-    let path = text(&operands.remove(0))?;
-    if Url::is_url(&path) {
-        return Err(bad(format!(
-            "'{path}' is a URL when it should be a local path"
-        )));
-    }
-    Ok(Dirent::new(&path))
-}
-
-/// Returns what is said if the subcommand does not accept an option.
-fn refuse(program: &Program, command: &Subcommand, met: &[&OptionSpec]) -> Option<Said> {
-    let refused = met
-        .iter()
-        .find(|option| option.key != "help" && !program.accepts(command, option.key))?;
-    if command.name.starts_with('-') {
-        return Some(usage(Vec::new()));
-    }
-    let spelled = refused.spelled();
-    Some(Said(
-        format!(
-            "Subcommand '{0}' doesn't accept option '{spelled}'\nType 'svnadmin help {0}' for \
-             usage.\n",
-            command.name
-        )
-        .into_bytes(),
-    ))
 }
 
 fn text(arg: &OsStr) -> Result<String> {
@@ -313,7 +240,7 @@ impl Options {
             "fs-type" => self.fs_type = Some(text),
             "include" => self.include.push(text),
             "memory-cache-size" => {
-                self.memory_cache_size = Some(parse_u64(&text)?.saturating_mul(1 << 20));
+                self.memory_cache_size = Some(call::memory_cache_size(arg)?);
             }
             "parent-dir" => self.parent_dir = Some(text),
             "revision" => self.take_revision(&text)?,

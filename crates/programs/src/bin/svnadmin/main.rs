@@ -35,8 +35,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use sylvan_cmdline::table::Program;
-use sylvan_cmdline::{error, signal};
-use sylvan_core::{Error, ErrorCode, Result};
+use sylvan_cmdline::{call, signal};
+use sylvan_core::Result;
 use sylvan_io::fault;
 
 use crate::env::{Env, Exit};
@@ -54,8 +54,8 @@ static PROGRAM: Program = Program {
 type Run = fn(&mut Env, &Invocation) -> Result<Exit>;
 
 /// Returns what runs a subcommand, `None` if it is known but not built yet.
-fn run_of(name: &str) -> Option<Run> {
-    Some(match name {
+fn run_of(name: &str) -> Run {
+    match name {
         "build-repcache" => build_repcache::run,
         "create" => create::run,
         "delrevprop" => revprop::delete,
@@ -63,7 +63,6 @@ fn run_of(name: &str) -> Option<Run> {
         "dump" => dump::run,
         "dump-revprops" => dump::run_revprops,
         "freeze" => freeze::run,
-        "help" => help::run,
         "hotcopy" => hotcopy::run,
         "info" => info::run,
         "list-dblogs" => dblogs::list,
@@ -84,26 +83,15 @@ fn run_of(name: &str) -> Option<Run> {
         "unlock" => unlock::run,
         "upgrade" => upgrade::run,
         "verify" => verify::run,
-        "--version" => help::run,
-        _ => return None,
-    })
+        _ => help::run,
+    }
 }
 
 fn main() -> ExitCode {
     let mut env = Env::standard();
     let words = std::env::args_os().skip(1).collect();
-    let ended = start(&mut env, words);
-    let flushed = env.out.flush();
-    let exit = ended.and_then(|exit| flushed.map(|()| exit));
-    let code = match exit {
-        Ok(exit) => exit.code(),
-        Err(error) => {
-            error::print(&mut env.out, PROGRAM.name, &error);
-            ExitCode::FAILURE
-        }
-    };
-    signal::end_by_caught(&env.cancel);
-    code
+    let ended = start(&mut env, words).map(Exit::code);
+    call::end(&mut env.out, &env.cancel, PROGRAM.name, ended)
 }
 
 fn start(env: &mut Env, words: Vec<OsString>) -> Result<Exit> {
@@ -120,28 +108,8 @@ fn start(env: &mut Env, words: Vec<OsString>) -> Result<Exit> {
     if let Some(plan) = std::env::var_os(fault::VARIABLE) {
         fault::arm(&plan.to_string_lossy())?;
     }
-    let run = run_of(inv.command.name).unwrap_or(not_yet);
     if !["help", "--version"].contains(&inv.command.name) {
         signal::catch(&env.cancel);
     }
-    run(env, &inv).map_err(with_hint)
-}
-
-fn not_yet(_: &mut Env, inv: &Invocation) -> Result<Exit> {
-    Err(Error::new(
-        ErrorCode::UNSUPPORTED_FEATURE,
-        format!("Subcommand '{}' is not implemented yet", inv.command.name),
-    ))
-}
-
-/// Adds to an error about arguments where help is to be found.
-fn with_hint(error: Error) -> Error {
-    let is_about_arguments = [
-        ErrorCode::CL_INSUFFICIENT_ARGS,
-        ErrorCode::CL_ARG_PARSING_ERROR,
-    ];
-    if is_about_arguments.contains(&error.code()) {
-        return error.context("Try 'svnadmin help' for more info");
-    }
-    error
+    run_of(inv.command.name)(env, &inv).map_err(|error| call::with_hint(&PROGRAM, error))
 }

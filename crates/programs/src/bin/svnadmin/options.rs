@@ -1,30 +1,6 @@
 //! The options of `svnadmin`. Names and arguments are Subversion's; the words of help are ours.
 
-use sylvan_cmdline::table::OptionSpec;
-
-const fn flag(key: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        key,
-        long: Some(key),
-        short: None,
-        takes_arg: false,
-        help,
-    }
-}
-
-const fn value(key: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        takes_arg: true,
-        ..flag(key, help)
-    }
-}
-
-const fn short(short: char, option: OptionSpec) -> OptionSpec {
-    OptionSpec {
-        short: Some(short),
-        ..option
-    }
-}
+use sylvan_cmdline::table::{OptionSpec, QUESTION_MARK, flag, short, value};
 
 /// What help says of options that are accepted and change nothing.
 const FOR_BERKELEY_DB: &str = "accepted for compatibility (Berkeley DB)";
@@ -33,13 +9,7 @@ const OLD_COMPATIBLE: &str = "old form of --compatible-version";
 /// All options. What each subcommand accepts is in its own entry.
 pub(crate) static OPTIONS: &[OptionSpec] = &[
     short('h', flag("help", "describe a subcommand")),
-    OptionSpec {
-        key: "help",
-        long: None,
-        short: Some('?'),
-        takes_arg: false,
-        help: "",
-    },
+    QUESTION_MARK,
     flag("version", "print the program's version"),
     short('r', value("revision", "revision ARG, or the range X:Y")),
     short('t', value("transaction", "the transaction named ARG")),

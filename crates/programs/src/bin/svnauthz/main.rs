@@ -8,15 +8,16 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use sylvan_cmdline::getopt::Parser;
-use sylvan_cmdline::help::{Detail, of_subcommand, overview};
+use sylvan_cmdline::call::Words;
+use sylvan_cmdline::getopt::Met;
+use sylvan_cmdline::help::{Detail, describe_named, overview};
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::table::{Program, Subcommand};
 use sylvan_cmdline::{error, utf8, version};
 use sylvan_core::{Error, ErrorCode, Result};
 use sylvan_repos::authz::{Authz, Reach, Rights};
 
-use crate::options::{HEADER, OPTIONS, SUBCOMMANDS};
+use crate::options::{HEADER, OPTIONS, SUBCOMMANDS, VERSION};
 
 /// The name under which the program only validates.
 const VALIDATE_NAME: &str = "svnauthz-validate";
@@ -28,14 +29,6 @@ static PROGRAM: Program = Program {
     globals: &[],
 };
 
-/// What file systems there are, in the form that scripts look through.
-const FILE_SYSTEMS: &str = "\
-The following repository back-end (FS) modules are available:
-
-* fs_fs : Module for working with a plain file (FSFS) repository.
-
-";
-
 /// Exit codes.
 const INVALID: u8 = 1;
 const FAILED: u8 = 2;
@@ -44,8 +37,6 @@ const OTHER_ACCESS: u8 = 3;
 /// What was typed.
 #[derive(Default)]
 struct Invocation {
-    help: bool,
-    version: bool,
     recursive: bool,
     username: Option<String>,
     path: Option<String>,
@@ -53,8 +44,6 @@ struct Invocation {
     is: Option<String>,
     txn: Option<String>,
     groups_file: Option<String>,
-    /// The keys of the options met.
-    met: Vec<&'static str>,
     operands: Vec<OsString>,
 }
 
@@ -97,54 +86,52 @@ fn code_of(failure: &Error) -> u8 {
 
 fn run(out: &mut Output, validates_only: bool, words: Vec<OsString>) -> Result<Exit> {
     let mut inv = Invocation::default();
-    let name;
     if validates_only {
-        name = if words.is_empty() { "help" } else { "validate" }.to_owned();
         inv.operands = words;
-    } else {
-        if let Err(said) = parse(&mut inv, words)? {
-            out.error_bytes(&said);
-            return Ok(hint(out));
-        }
-        if inv.help {
-            name = "help".to_owned();
-        } else if !inv.operands.is_empty() {
-            name = utf8::os_text(&inv.operands.remove(0))?.to_owned();
-        } else if inv.version {
-            if inv.met.iter().any(|key| *key != "version") {
-                return Ok(hint(out));
-            }
-            out.print(version::banner(PROGRAM.name))?;
-            out.print(FILE_SYSTEMS)?;
-            return Ok(Exit::Success);
+        let name = if inv.operands.is_empty() {
+            "help"
         } else {
-            out.error("subcommand argument required\n");
-            return Ok(hint(out));
+            "validate"
+        };
+        let command = PROGRAM.subcommand(name).unwrap_or(&VERSION);
+        return run_subcommand(out, command, &Words::default(), &inv);
+    }
+    let chosen = match Words::parse(&PROGRAM, words, |met| inv.take(met))? {
+        Ok(mut words) => words
+            .choose(&PROGRAM, &VERSION, "subcommand argument required")?
+            .map(|command| (command, words)),
+        Err(said) => Err(said),
+    };
+    match chosen {
+        Ok((command, mut words)) => {
+            inv.operands = std::mem::take(&mut words.operands);
+            run_subcommand(out, command, &words, &inv)
+        }
+        Err(said) => {
+            out.error_bytes(&said.0);
+            Ok(Exit::Failure)
         }
     }
-    let Some(command) = PROGRAM.subcommand(&name) else {
-        out.error(format!("Unknown subcommand: '{name}'\n"));
-        return Ok(hint(out));
-    };
-    run_subcommand(out, command, &inv)
 }
 
-fn run_subcommand(out: &mut Output, command: &Subcommand, inv: &Invocation) -> Result<Exit> {
+fn run_subcommand(
+    out: &mut Output,
+    command: &Subcommand,
+    words: &Words,
+    inv: &Invocation,
+) -> Result<Exit> {
     let place = match command.name {
-        "help" => None,
+        "help" | "--version" => None,
         _ => Some(rules::Place::of(inv)?),
     };
-    let refused = inv
-        .met
-        .iter()
-        .find(|key| **key != "help" && !PROGRAM.accepts(command, key));
-    if let Some(option) = refused.and_then(|key| PROGRAM.option(key)) {
-        let (name, option) = (command.name, option.spelled());
-        out.error(format!(
-            "Subcommand '{name}' doesn't accept option '{option}'\n\
-             Type 'svnauthz help {name}' for usage.\n"
-        ));
+    if let Some(said) = words.refuse(&PROGRAM, command) {
+        out.error_bytes(&said.0);
         return Ok(Exit::Failure);
+    }
+    if command.name == VERSION.name {
+        out.print(version::banner(PROGRAM.name))?;
+        out.print(version::FILE_SYSTEMS)?;
+        return Ok(Exit::Success);
     }
     let Some(place) = place else {
         return print_help(out, &inv.operands);
@@ -162,53 +149,28 @@ fn run_subcommand(out: &mut Output, command: &Subcommand, inv: &Invocation) -> R
     })
 }
 
-/// Reads the options; the inner error is what is said of them.
-fn parse(inv: &mut Invocation, words: Vec<OsString>) -> Result<Result<(), Vec<u8>>> {
-    let mut parser = Parser::new(OPTIONS, words);
-    while let Some(met) = parser.next_option() {
-        let met = match met {
-            Ok(met) => met,
-            Err(error) => {
-                let said = [PROGRAM.name.as_bytes(), b": ", &error.to_bytes(), b"\n"];
-                return Ok(Err(said.concat()));
-            }
-        };
+impl Invocation {
+    fn take(&mut self, met: &Met) -> Result<()> {
         let arg = utf8::os_text(&met.arg)?.to_owned();
-        inv.met.push(met.option.key);
         match met.option.key {
-            "help" => inv.help = true,
-            "version" => inv.version = true,
-            "recursive" => inv.recursive = true,
-            "username" => inv.username = Some(arg),
-            "path" => inv.path = Some(rules::canonical(&arg)),
-            "repository" => inv.repository = Some(arg),
-            "is" => inv.is = Some(arg),
-            "transaction" => inv.txn = Some(arg),
-            _ => inv.groups_file = Some(arg),
+            "recursive" => self.recursive = true,
+            "username" => self.username = Some(arg),
+            "path" => self.path = Some(rules::canonical(&arg)),
+            "repository" => self.repository = Some(arg),
+            "is" => self.is = Some(arg),
+            "transaction" => self.txn = Some(arg),
+            "groups-file" => self.groups_file = Some(arg),
+            _ => {}
         }
+        Ok(())
     }
-    inv.operands = parser.into_operands();
-    Ok(Ok(()))
-}
-
-fn hint(out: &mut Output) -> Exit {
-    out.error("Type 'svnauthz help' for usage.\n");
-    Exit::Failure
 }
 
 fn print_help(out: &mut Output, names: &[OsString]) -> Result<Exit> {
     if names.is_empty() {
         out.print(overview(&PROGRAM, HEADER, "", Detail::Usual))?;
     }
-    for name in names {
-        let name = utf8::os_text(name)?;
-        match PROGRAM.subcommand(name) {
-            Some(command) => {
-                out.print(of_subcommand(&PROGRAM, command, "", Detail::Usual))?;
-            }
-            None => out.error(format!("\"{name}\": unknown command.\n\n")),
-        }
-    }
+    describe_named(out, &PROGRAM, names, |_| "", Detail::Usual)?;
     Ok(Exit::Success)
 }
 

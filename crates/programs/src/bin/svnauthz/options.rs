@@ -1,6 +1,6 @@
 //! The tables: options and subcommands.
 
-use sylvan_cmdline::table::{OptionSpec, Subcommand};
+use sylvan_cmdline::table::{OptionSpec, QUESTION_MARK, Subcommand, flag, short, value};
 
 pub(crate) const HEADER: &str = "\
 general usage: svnauthz SUBCOMMAND TARGET [ARGS & OPTIONS ...]
@@ -16,54 +16,24 @@ Type 'svnauthz help <subcommand>' for one of the subcommands below,
 Available subcommands:
 ";
 
-const fn option(
-    key: &'static str,
-    short: Option<char>,
-    takes_arg: bool,
-    help: &'static str,
-) -> OptionSpec {
-    OptionSpec {
-        key,
-        long: Some(key),
-        short,
-        takes_arg,
-        help,
-    }
-}
-
 pub(crate) static OPTIONS: &[OptionSpec] = &[
-    option("help", Some('h'), false, "print help on a subcommand"),
-    OptionSpec {
-        key: "help",
-        long: None,
-        short: Some('?'),
-        takes_arg: false,
-        help: "",
-    },
-    option("version", None, false, "print the program's version"),
-    option("username", None, true, "whose access is asked for"),
-    option("path", None, true, "the path in the repository"),
-    option(
-        "repository",
-        None,
-        true,
-        "the name of the repository in the rules",
-    ),
-    option("transaction", Some('t'), true, "the name of a transaction"),
-    option(
+    short('h', flag("help", "print help on a subcommand")),
+    QUESTION_MARK,
+    flag("version", "print the program's version"),
+    value("username", "whose access is asked for"),
+    value("path", "the path in the repository"),
+    value("repository", "the name of the repository in the rules"),
+    short('t', value("transaction", "the name of a transaction")),
+    value(
         "is",
-        None,
-        true,
         "print nothing, but test for this access:\n\
          'rw' is reading and writing, 'r' reading alone,\n\
          'no' none",
     ),
-    option("groups-file", None, true, "take the groups from this file"),
-    option(
-        "recursive",
-        Some('R'),
-        false,
-        "what holds for all that is below the path too",
+    value("groups-file", "take the groups from this file"),
+    short(
+        'R',
+        flag("recursive", "what holds for all that is below the path too"),
     ),
 ];
 
@@ -126,3 +96,14 @@ pub(crate) static SUBCOMMANDS: &[&[Subcommand]] = &[&[
         special: &[],
     },
 ]];
+
+/// What `svnauthz --version` is taken for.
+pub(crate) static VERSION: Subcommand = Subcommand {
+    name: "--version",
+    aliases: &[],
+    summary: "",
+    usage: &[],
+    text: "",
+    options: &["version"],
+    special: &[],
+};

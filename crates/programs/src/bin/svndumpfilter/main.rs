@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use sylvan_cmdline::getopt::Parser;
-use sylvan_cmdline::help::{Detail, of_subcommand, overview};
+use sylvan_cmdline::help::{Detail, describe_named, overview};
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::table::{OptionSpec, Subcommand};
-use sylvan_cmdline::{error, signal, utf8, version};
+use sylvan_cmdline::{call, signal, utf8, version};
 use sylvan_core::{Dirent, Error, ErrorCode, Result, Revnum, path};
 use sylvan_io::{Cancel, file};
 use sylvan_repos::{
@@ -33,16 +33,7 @@ fn main() -> ExitCode {
     let cancel = Cancel::new();
     let words = std::env::args_os().skip(1).collect();
     let ended = run(&mut out, words, &cancel);
-    let flushed = out.flush();
-    let code = match ended.and_then(|code| flushed.map(|()| code)) {
-        Ok(code) => code,
-        Err(error) => {
-            error::print(&mut out, PROGRAM.name, &error);
-            ExitCode::FAILURE
-        }
-    };
-    signal::end_by_caught(&cancel);
-    code
+    call::end(&mut out, &cancel, PROGRAM.name, ended)
 }
 
 /// What was typed.
@@ -177,13 +168,7 @@ fn help(out: &mut Output, call: &Call) -> Result<ExitCode> {
     if call.operands.is_empty() {
         out.print(overview(&PROGRAM, HEADER, "", Detail::Usual))?;
     }
-    for name in &call.operands {
-        let name = utf8::os_text(name)?;
-        match PROGRAM.subcommand(name) {
-            Some(command) => out.print(of_subcommand(&PROGRAM, command, "", Detail::Usual))?,
-            None => out.error(format_args!("\"{name}\": unknown command.\n\n")),
-        }
-    }
+    describe_named(out, &PROGRAM, &call.operands, |_| "", Detail::Usual)?;
     Ok(ExitCode::SUCCESS)
 }
 

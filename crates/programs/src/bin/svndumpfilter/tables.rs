@@ -1,30 +1,11 @@
 //! The options and subcommands of `svndumpfilter`. Names are Subversion's; the words of help are
 //! ours.
 
-use sylvan_cmdline::table::{OptionSpec, Program, Subcommand};
-
-const fn flag(key: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        key,
-        long: Some(key),
-        short: None,
-        takes_arg: false,
-        help,
-    }
-}
+use sylvan_cmdline::table::{OptionSpec, Program, QUESTION_MARK, Subcommand, flag, short, value};
 
 static OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        short: Some('h'),
-        ..flag("help", "describe a subcommand")
-    },
-    OptionSpec {
-        key: "help",
-        long: None,
-        short: Some('?'),
-        takes_arg: false,
-        help: "",
-    },
+    short('h', flag("help", "describe a subcommand")),
+    QUESTION_MARK,
     flag("version", "print the program's version"),
     flag("quiet", "do not tell what was left out"),
     flag(
@@ -45,10 +26,7 @@ static OPTIONS: &[OptionSpec] = &[
         "preserve-revprops",
         "let revisions of which nothing is left keep their\nproperties",
     ),
-    OptionSpec {
-        takes_arg: true,
-        ..flag("targets", "read more prefixes from file ARG, one a line")
-    },
+    value("targets", "read more prefixes from file ARG, one a line"),
 ];
 
 const PLAIN: Subcommand = Subcommand {

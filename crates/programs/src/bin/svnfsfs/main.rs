@@ -11,13 +11,12 @@ use std::process::ExitCode;
 use sylvan_cmdline::call::Words;
 use sylvan_cmdline::error::Said;
 use sylvan_cmdline::getopt::Met;
-use sylvan_cmdline::help::{Detail, of_subcommand, overview};
-use sylvan_cmdline::number::parse_u64;
+use sylvan_cmdline::help::{Detail, describe_named, overview};
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::table::{Program, Subcommand};
-use sylvan_cmdline::{call, error, signal, surroundings, utf8, version};
+use sylvan_cmdline::{call, signal, surroundings, utf8, version};
 use sylvan_core::opt::{RevisionRange, RevisionSpec};
-use sylvan_core::{Dirent, Error, ErrorCode, Result, Revnum, Url};
+use sylvan_core::{Dirent, Error, ErrorCode, Result, Revnum};
 use sylvan_fs::{Cache, FileSystem};
 use sylvan_io::{Cancel, file};
 
@@ -72,16 +71,7 @@ fn main() -> ExitCode {
     };
     let words = std::env::args_os().skip(1).collect();
     let ended = start(&mut env, words);
-    let flushed = env.out.flush();
-    let code = match ended.and_then(|code| flushed.map(|()| code)) {
-        Ok(code) => code,
-        Err(failure) => {
-            error::print(&mut env.out, PROGRAM.name, &failure);
-            ExitCode::FAILURE
-        }
-    };
-    signal::end_by_caught(&env.cancel);
-    code
+    call::end(&mut env.out, &env.cancel, PROGRAM.name, ended)
 }
 
 fn start(env: &mut Env, words: Vec<OsString>) -> Result<ExitCode> {
@@ -125,16 +115,7 @@ fn parse(words: Vec<OsString>) -> Result<Result<Invocation, Said>> {
     };
     let mut repository = Dirent::default();
     if !["help", "--version"].contains(&command.name) {
-        if words.operands.is_empty() {
-            return Err(bad("Repository argument required"));
-        }
-        let word = words.operands.remove(0);
-        let path = utf8::os_text(&word)?;
-        if Url::is_url(path) {
-            let text = format!("'{path}' is a URL when it should be a local path");
-            return Err(bad(text));
-        }
-        repository = Dirent::new(path);
+        repository = call::take_repository(&mut words.operands)?;
     }
     if let Some(said) = words.refuse(&PROGRAM, command) {
         return Ok(Err(said));
@@ -157,8 +138,7 @@ impl Options {
             "version" => self.version = true,
             "quiet" => self.quiet = true,
             "memory-cache-size" => {
-                let megabytes = parse_u64(utf8::os_text(&met.arg)?)?;
-                self.memory_cache_size = Some(megabytes.saturating_mul(1 << 20));
+                self.memory_cache_size = Some(call::memory_cache_size(&met.arg)?);
             }
             "revision" => {
                 if !self.revisions.start.is_unspecified() {
@@ -217,14 +197,7 @@ fn check_type(db: &Path) -> Result<()> {
 
 fn help(out: &mut Output, inv: &Invocation) -> Result<()> {
     if !inv.operands.is_empty() {
-        for word in &inv.operands {
-            let name = utf8::os_text(word)?;
-            match PROGRAM.subcommand(name) {
-                Some(command) => out.print(of_subcommand(&PROGRAM, command, "", Detail::Usual))?,
-                None => out.error(format!("\"{name}\": unknown command.\n\n")),
-            }
-        }
-        return Ok(());
+        return describe_named(out, &PROGRAM, &inv.operands, |_| "", Detail::Usual);
     }
     if !inv.options.version {
         return out.print(overview(&PROGRAM, HEADER, "", Detail::Usual));

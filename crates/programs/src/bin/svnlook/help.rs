@@ -1,6 +1,6 @@
 //! `svnlook help`, and `svnlook --version`.
 
-use sylvan_cmdline::help::{Detail, of_subcommand, overview};
+use sylvan_cmdline::help::{Detail, describe_named, overview};
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::version;
 use sylvan_core::Result;
@@ -22,14 +22,6 @@ left out.
 Available subcommands:
 ";
 
-/// What file systems there are, in the form that scripts look through.
-const FILE_SYSTEMS: &str = "\
-The following repository back-end (FS) modules are available:
-
-* fs_fs : Module for working with a plain file (FSFS) repository.
-
-";
-
 /// Prints where help is to be found; for a command line that makes no sense.
 pub(crate) fn hint(out: &mut Output) {
     out.error("Type 'svnlook help' for usage.\n");
@@ -38,13 +30,7 @@ pub(crate) fn hint(out: &mut Output) {
 pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<()> {
     let out = &mut env.out;
     if !inv.args.is_empty() {
-        for name in &inv.args {
-            match PROGRAM.subcommand(name) {
-                Some(command) => out.print(of_subcommand(&PROGRAM, command, "", Detail::Usual))?,
-                None => out.error(format!("\"{name}\": unknown command.\n\n")),
-            }
-        }
-        return Ok(());
+        return describe_named(out, &PROGRAM, &inv.args, |_| "", Detail::Usual);
     }
     if !inv.options.has("version") {
         return out.print(overview(&PROGRAM, HEADER, "", Detail::Usual));
@@ -53,5 +39,5 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<()> {
         return out.line(version::COMPATIBLE);
     }
     out.print(version::banner(PROGRAM.name))?;
-    out.print(FILE_SYSTEMS)
+    out.print(version::FILE_SYSTEMS)
 }

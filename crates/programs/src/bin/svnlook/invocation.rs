@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use sylvan_cmdline::call::{Words, usage};
+use sylvan_cmdline::call::{Words, memory_cache_size, usage};
 use sylvan_cmdline::error::Said;
 use sylvan_cmdline::getopt::Met;
 use sylvan_cmdline::table::Subcommand;
@@ -59,8 +59,7 @@ impl Options {
             "limit" => self.limit = Some(limit(&met.arg)?),
             "diff-cmd" => self.diff_cmd = Some(met.arg.clone()),
             "memory-cache-size" => {
-                let megabytes = sylvan_cmdline::number::parse_u64(utf8::os_text(&met.arg)?)?;
-                self.memory_cache_size = Some(megabytes.saturating_mul(1 << 20));
+                self.memory_cache_size = Some(memory_cache_size(&met.arg)?);
             }
             "transaction" => self.transaction = Some(utf8::os_text(&met.arg)?.to_owned()),
             _ => self.extensions = Some(utf8::os_text(&met.arg)?.to_owned()),

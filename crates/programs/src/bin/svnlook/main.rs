@@ -20,8 +20,8 @@ use std::process::ExitCode;
 
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::table::Program;
-use sylvan_cmdline::{error, signal};
-use sylvan_core::{ErrorCode, Result};
+use sylvan_cmdline::{call, signal};
+use sylvan_core::Result;
 use sylvan_io::Cancel;
 
 use crate::invocation::Invocation;
@@ -42,16 +42,7 @@ fn main() -> ExitCode {
     };
     let words = std::env::args_os().skip(1).collect();
     let ended = start(&mut env, words);
-    let flushed = env.out.flush();
-    let code = match ended.and_then(|code| flushed.map(|()| code)) {
-        Ok(code) => code,
-        Err(failure) => {
-            error::print(&mut env.out, PROGRAM.name, &failure);
-            ExitCode::FAILURE
-        }
-    };
-    signal::end_by_caught(&env.cancel);
-    code
+    call::end(&mut env.out, &env.cancel, PROGRAM.name, ended)
 }
 
 fn start(env: &mut Env, words: Vec<OsString>) -> Result<ExitCode> {
@@ -66,17 +57,8 @@ fn start(env: &mut Env, words: Vec<OsString>) -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    let ended = run(env, &inv).map_err(|error| {
-        let is_about_arguments = [
-            ErrorCode::CL_INSUFFICIENT_ARGS,
-            ErrorCode::CL_ARG_PARSING_ERROR,
-        ];
-        if is_about_arguments.contains(&error.code()) {
-            return error.context("Try 'svnlook help' for more info");
-        }
-        error
-    });
-    ended.map(|()| ExitCode::SUCCESS)
+    run(env, &inv).map_err(|error| call::with_hint(&PROGRAM, error))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run(env: &mut Env, inv: &Invocation) -> Result<()> {

@@ -1,40 +1,10 @@
 //! The options of `svnlook`. Names and arguments are Subversion's; the words of help are ours.
 
-use sylvan_cmdline::table::OptionSpec;
-
-const fn flag(key: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        key,
-        long: Some(key),
-        short: None,
-        takes_arg: false,
-        help,
-    }
-}
-
-const fn value(key: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        takes_arg: true,
-        ..flag(key, help)
-    }
-}
-
-const fn short(short: char, option: OptionSpec) -> OptionSpec {
-    OptionSpec {
-        short: Some(short),
-        ..option
-    }
-}
+use sylvan_cmdline::table::{OptionSpec, QUESTION_MARK, flag, short, value};
 
 /// All options. What each subcommand accepts is in its own entry.
 pub(crate) static OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        key: "help",
-        long: None,
-        short: Some('?'),
-        takes_arg: false,
-        help: "",
-    },
+    QUESTION_MARK,
     flag("copy-info", "say of copies where they come from"),
     flag("diff-copy-from", "compare copies with their sources"),
     flag(

@@ -3,11 +3,12 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 
+use sylvan_cmdline::call::Words;
 use sylvan_cmdline::error::{self, Said};
-use sylvan_cmdline::getopt::{Met, Parser};
+use sylvan_cmdline::getopt::Met;
 use sylvan_cmdline::number::parse_i32;
 use sylvan_cmdline::print::Output;
-use sylvan_cmdline::table::{OptionSpec, Program, Subcommand};
+use sylvan_cmdline::table::Program;
 use sylvan_cmdline::{surroundings, utf8};
 use sylvan_core::opt::RevisionRange;
 use sylvan_core::{Depth, Error, ErrorCode, Result};
@@ -22,92 +23,34 @@ pub(crate) fn parse(
     words: Vec<OsString>,
     out: &mut Output,
 ) -> Result<Result<Invocation, Said>> {
-    let mut parser = Parser::new(program.options, words);
     let mut options = Options::default();
-    let mut met = Vec::new();
-    while let Some(next) = parser.next_option() {
-        match next {
-            Ok(option) => {
-                met.push(option.option);
-                options.take(option, out)?;
-            }
-            Err(error) => {
-                let mut said = format!("{}: ", program.name).into_bytes();
-                said.extend(error.to_bytes());
-                said.push(b'\n');
-                return Ok(Err(usage(said)));
-            }
-        }
-    }
-    check::interactive(&mut options)?;
-    let mut operands = parser.into_operands();
-    let command = match choose(&program, &met, options.version, &mut operands)? {
-        Ok(command) => command,
+    let mut words = match Words::parse(&program, words, |met| options.take(met, out))? {
+        Ok(words) => words,
         Err(said) => return Ok(Err(said)),
     };
-    if let Some(said) = refuse(&program, command, &met) {
+    check::interactive(&mut options)?;
+    let undo = words.operands.first().is_some_and(|word| word == "undo");
+    let missing = "Subcommand argument required";
+    let command = match words.choose(&program, &crate::subcommands::VERSION, missing)? {
+        Ok(command) => command,
+        Err(mut said) => {
+            if undo {
+                let how: &[u8] =
+                    b"Undo is done using either the 'svn revert' or the 'svn merge' command.\n";
+                said.0.extend(how);
+            }
+            return Ok(Err(said));
+        }
+    };
+    if let Some(said) = words.refuse(&program, command) {
         return Ok(Err(said));
     }
     check::exclusions(command, &options)?;
     Ok(Ok(Invocation {
         command,
-        operands,
+        operands: words.operands,
         options,
     }))
-}
-
-fn usage(mut text: Vec<u8>) -> Said {
-    text.extend(b"Type 'svn help' for usage.\n");
-    Said(text)
-}
-
-/// Chooses the subcommand and takes its name from the operands.
-fn choose(
-    program: &Program,
-    met: &[&OptionSpec],
-    version: bool,
-    operands: &mut Vec<OsString>,
-) -> Result<Result<&'static Subcommand, Said>> {
-    let wants_help = met.iter().any(|option| option.key == "help");
-    if let Some(help) = program.subcommand("help").filter(|_| wants_help) {
-        return Ok(Ok(help));
-    }
-    if operands.is_empty() {
-        if version {
-            return Ok(Ok(&crate::subcommands::VERSION));
-        }
-        return Ok(Err(usage(b"Subcommand argument required\n".to_vec())));
-    }
-    let name = text(&operands.remove(0))?;
-    if let Some(command) = program.subcommand(&name) {
-        return Ok(Ok(command));
-    }
-    let mut said = usage(format!("Unknown subcommand: '{name}'\n").into_bytes());
-    if name == "undo" {
-        said.0
-            .extend(b"Undo is done using either the 'svn revert' or the 'svn merge' command.\n");
-    }
-    Ok(Err(said))
-}
-
-/// Returns what is said if the subcommand does not accept an option.
-fn refuse(program: &Program, command: &Subcommand, met: &[&OptionSpec]) -> Option<Said> {
-    let refused = met
-        .iter()
-        .find(|option| option.key != "help" && !program.accepts(command, option.key))?;
-    if command.name.starts_with('-') {
-        return Some(usage(Vec::new()));
-    }
-    let spelled = program
-        .option(refused.key)
-        .map_or_else(|| refused.spelled(), OptionSpec::spelled);
-    Some(Said(
-        format!(
-            "Subcommand '{0}' doesn't accept option '{spelled}'\nType 'svn help {0}' for usage.\n",
-            command.name
-        )
-        .into_bytes(),
-    ))
 }
 
 fn text(arg: &OsStr) -> Result<String> {
@@ -119,7 +62,7 @@ fn bad(message: String) -> Error {
 }
 
 impl Options {
-    fn take(&mut self, met: Met, out: &mut Output) -> Result<()> {
+    fn take(&mut self, met: &Met, out: &mut Output) -> Result<()> {
         if met.option.takes_arg {
             self.take_value(met.option.key, &met.arg, out)
         } else {
