@@ -1,5 +1,6 @@
 //! Finds out anew what the youngest revision is.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use sylvan_core::{ErrorCode, NodeKind, Result, Revnum};
@@ -8,7 +9,6 @@ use sylvan_io::file::{self, MODE_FILE};
 
 use crate::format::Format;
 use crate::fs::{Current, FileSystem, Options, parse_current};
-use crate::id::NodeRevId;
 use crate::layout;
 use crate::text::corrupt;
 
@@ -41,11 +41,10 @@ impl FileSystem {
         if !fs.format().number.has_no_global_ids() {
             for number in 0..=largest.number() {
                 let revision = Revnum::new(number).unwrap_or_default();
-                let root = fs.root_id(revision)?;
-                fs.find_largest_ids(&root, revision, &mut current, cancel)?;
+                fs.find_largest_ids(revision, &mut current, cancel)?;
             }
-            current.next_node += 1;
-            current.next_copy += 1;
+            current.next_node = current.next_node.saturating_add(1);
+            current.next_copy = current.next_copy.saturating_add(1);
         }
         fs.ensure_revprops(largest)?;
         if fs.format().number.has_rep_sharing()
@@ -89,28 +88,35 @@ impl FileSystem {
     /// Raises the counters of formats 1 and 2 to what a revision uses.
     fn find_largest_ids(
         &self,
-        id: &NodeRevId,
         revision: Revnum,
         current: &mut Current,
         cancel: &Cancel,
     ) -> Result<()> {
-        cancel.check()?;
-        let rev = self.node_rev(id)?;
-        if rev.kind != NodeKind::Dir {
-            return Err(corrupt("Recovery encountered a non-directory node"));
-        }
-        // What did not change here was looked at before.
-        if rev.text.is_none_or(|rep| rep.revision != Some(revision)) {
-            return Ok(());
-        }
-        for entry in self.directory(&rev)?.entries() {
-            if entry.id.revision() != Some(revision) {
+        let mut folders = vec![self.root_id(revision)?];
+        // In a damaged file a folder may be in itself.
+        let mut seen = HashSet::new();
+        while let Some(id) = folders.pop() {
+            if !seen.insert(id) {
                 continue;
             }
-            current.next_node = current.next_node.max(entry.id.node.number);
-            current.next_copy = current.next_copy.max(entry.id.copy.number);
-            if entry.kind == NodeKind::Dir {
-                self.find_largest_ids(&entry.id, revision, current, cancel)?;
+            cancel.check()?;
+            let rev = self.node_rev(&id)?;
+            if rev.kind != NodeKind::Dir {
+                return Err(corrupt("Recovery encountered a non-directory node"));
+            }
+            // What did not change here was looked at before.
+            if rev.text.is_none_or(|rep| rep.revision != Some(revision)) {
+                continue;
+            }
+            for entry in self.directory(&rev)?.entries() {
+                if entry.id.revision() != Some(revision) {
+                    continue;
+                }
+                current.next_node = current.next_node.max(entry.id.node.number);
+                current.next_copy = current.next_copy.max(entry.id.copy.number);
+                if entry.kind == NodeKind::Dir {
+                    folders.push(entry.id);
+                }
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! It is only a help: it is asked while writing, may be missing, and what it says is checked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,6 @@ use sylvan_core::{Error, ErrorCode, Md5, NodeKind, Result, Revnum, Sha1};
 use sylvan_io::{Cancel, file};
 
 use crate::fs::FileSystem;
-use crate::id::NodeRevId;
 use crate::layout;
 use crate::node_rev::Representation;
 use crate::text::corrupt;
@@ -269,38 +268,38 @@ impl FileSystem {
         for number in start..=end.number() {
             let revision = Revnum::new(number).unwrap_or_default();
             progress(revision)?;
-            let mut reps = Vec::new();
-            self.shareable_reps(&self.root_id(revision)?, revision, cancel, &mut reps)?;
+            let reps = self.shareable_reps(revision, cancel)?;
             self.with_rep_cache(|cache| cache.add(&reps))?;
         }
         Ok(())
     }
 
-    /// Collects the representations of a revision that may be shared, each with its digest.
-    fn shareable_reps(
-        &self,
-        id: &NodeRevId,
-        revision: Revnum,
-        cancel: &Cancel,
-        reps: &mut Vec<Representation>,
-    ) -> Result<()> {
-        if id.revision() != Some(revision) {
-            return Ok(());
-        }
-        cancel.check()?;
-        let rev = self.node_rev(id)?;
-        if rev.kind == NodeKind::Dir {
-            for entry in self.directory(&rev)?.entries() {
-                self.shareable_reps(&entry.id, revision, cancel, reps)?;
+    /// Returns the representations of a revision that may be shared, each with its digest, those
+    /// of a folder after what is in it.
+    fn shareable_reps(&self, revision: Revnum, cancel: &Cancel) -> Result<Vec<Representation>> {
+        let mut reps = Vec::new();
+        let mut nodes = vec![self.root_id(revision)?];
+        // In a damaged file a folder may be in itself.
+        let mut seen = HashSet::new();
+        while let Some(id) = nodes.pop() {
+            if id.revision() != Some(revision) || !seen.insert(id) {
+                continue;
+            }
+            cancel.check()?;
+            let rev = self.node_rev(&id)?;
+            if rev.kind == NodeKind::Dir {
+                nodes.extend(self.directory(&rev)?.entries().iter().map(|entry| entry.id));
+            }
+            // Backwards, as the nodes come.
+            let text = rev.text.filter(|_| rev.kind == NodeKind::File);
+            for rep in [rev.props, text].into_iter().flatten() {
+                if rep.revision == Some(revision) {
+                    reps.push(self.with_sha1(rep)?);
+                }
             }
         }
-        let text = rev.text.filter(|_| rev.kind == NodeKind::File);
-        for rep in [text, rev.props].into_iter().flatten() {
-            if rep.revision == Some(revision) {
-                reps.push(self.with_sha1(rep)?);
-            }
-        }
-        Ok(())
+        reps.reverse();
+        Ok(reps)
     }
 
     fn with_sha1(&self, mut rep: Representation) -> Result<Representation> {

@@ -160,18 +160,22 @@ impl Collector<'_> {
         self.read_tree(file, trailer.root, revision)
     }
 
-    fn read_tree(&mut self, file: &Arc<RevFile>, offset: u64, revision: Revnum) -> Result<()> {
-        self.cancel.check()?;
-        let (rev, len) = crate::fs::read_node_rev_and_len(file, offset)?;
-        let is_new = self.add_node(&rev, len, Some(file))?;
-        if rev.kind != NodeKind::Dir || !is_new {
-            return Ok(());
-        }
-        let directory = self.fs.directory(&rev)?;
-        for entry in directory.entries() {
-            if let Some(item) = item_in(&entry.id, revision) {
-                let offset = self.fs.item_offset(file, revision, item)?;
-                self.read_tree(file, offset, revision)?;
+    /// Takes the node at an offset and all below it, each content once.
+    fn read_tree(&mut self, file: &Arc<RevFile>, root: u64, revision: Revnum) -> Result<()> {
+        let mut offsets = vec![root];
+        while let Some(offset) = offsets.pop() {
+            self.cancel.check()?;
+            let (rev, len) = crate::fs::read_node_rev_and_len(file, offset)?;
+            let is_new = self.add_node(&rev, len, Some(file))?;
+            if rev.kind != NodeKind::Dir || !is_new {
+                continue;
+            }
+            let directory = self.fs.directory(&rev)?;
+            // The last that is pushed is the first that is taken.
+            for entry in directory.entries().iter().rev() {
+                if let Some(item) = item_in(&entry.id, revision) {
+                    offsets.push(self.fs.item_offset(file, revision, item)?);
+                }
             }
         }
         Ok(())
@@ -366,13 +370,15 @@ fn add_rep(stats: &mut RepStats, rep: &Rep) {
         add_rep_pack(&mut stats.shared, rep);
     }
     stats.references += rep.references;
-    stats.expanded_size += rep.references.wrapping_mul(rep.expanded_size);
+    let expanded_size = rep.references.wrapping_mul(rep.expanded_size);
+    stats.expanded_size = stats.expanded_size.wrapping_add(expanded_size);
     stats.chain_len += rep.chain_len;
 }
 
 fn add_rep_pack(stats: &mut RepPackStats, rep: &Rep) {
     stats.count += 1;
-    stats.packed_size += rep.size;
-    stats.expanded_size += rep.expanded_size;
+    // Sizes are what the files say.
+    stats.packed_size = stats.packed_size.wrapping_add(rep.size);
+    stats.expanded_size = stats.expanded_size.wrapping_add(rep.expanded_size);
     stats.overhead_size += rep.header_size + END.len() as u64;
 }
