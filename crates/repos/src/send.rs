@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use md5::Digest as _;
 use sylvan_core::{Error, ErrorCode, Md5, Props, Result, Revnum, props};
-use sylvan_delta::svndiff::{Deltifier, TextSource, Version};
+use sylvan_delta::svndiff::{Deltifier, Version};
 use sylvan_delta::{Editor, Fulltext, TextFormat, Token};
 use sylvan_fs::Node;
 use sylvan_fs::TreeNode;
@@ -266,10 +266,7 @@ impl<'e> Sender<'e> {
         target: &N,
         version: Version,
     ) -> Result<()> {
-        let base = Base {
-            reader: source.map(Sent::text).transpose()?,
-            piece: Bytes::new(),
-        };
+        let base = source.map(Sent::text).transpose()?;
         let mut text = target.text()?;
         let mut out = Vec::new();
         let mut deltifier = Deltifier::new(base, version, LEVEL, &mut out);
@@ -282,34 +279,6 @@ impl<'e> Sender<'e> {
         }
         deltifier.finish(&mut out)?;
         self.editor.text_chunk(file, Bytes::from(out))
-    }
-}
-
-/// What a delta is made against.
-struct Base {
-    reader: Option<RepReader>,
-    piece: Bytes,
-}
-
-impl TextSource for Base {
-    fn fill(&mut self, buffer: &mut Vec<u8>, len: usize) -> Result<()> {
-        let end = buffer.len() + len;
-        while buffer.len() < end {
-            if self.piece.is_empty() {
-                let next = self
-                    .reader
-                    .as_mut()
-                    .map(RepReader::next_piece)
-                    .transpose()?;
-                let Some(piece) = next.flatten() else {
-                    return Ok(());
-                };
-                self.piece = piece;
-            }
-            let count = self.piece.len().min(end - buffer.len());
-            buffer.extend_from_slice(&self.piece.split_to(count));
-        }
-        Ok(())
     }
 }
 

@@ -280,6 +280,16 @@ impl TextSource for &[u8] {
     }
 }
 
+/// Without a source, the empty text.
+impl<S: TextSource> TextSource for Option<S> {
+    fn fill(&mut self, buffer: &mut Vec<u8>, len: usize) -> Result<()> {
+        match self {
+            Some(source) => source.fill(buffer, len),
+            None => Ok(()),
+        }
+    }
+}
+
 impl<S: TextSource + ?Sized> TextSource for Box<S> {
     fn fill(&mut self, buffer: &mut Vec<u8>, len: usize) -> Result<()> {
         (**self).fill(buffer, len)

@@ -10,7 +10,9 @@ use bytes::Bytes;
 use md5::Digest as _;
 use sylvan_core::{Error, Md5, Result, Revnum};
 use sylvan_delta::Fulltext;
-use sylvan_delta::svndiff::{Op, Version, WINDOW_SIZE, Window, WindowDecoder, WindowHeader};
+use sylvan_delta::svndiff::{
+    Op, TextSource, Version, WINDOW_SIZE, Window, WindowDecoder, WindowHeader,
+};
 
 use super::{DeltaBase, RepHeader};
 use crate::cache::{Key, Kind};
@@ -280,15 +282,37 @@ impl Fulltext for RepReader {
     }
 }
 
+impl RepReader {
+    /// Returns at most `len` bytes, none only at the end.
+    fn take_up_to(&mut self, len: usize) -> Result<Bytes> {
+        if self.piece.is_empty() {
+            self.piece = self.next_piece()?.unwrap_or_default();
+        }
+        Ok(self.piece.split_to(len.min(self.piece.len())))
+    }
+}
+
+impl TextSource for RepReader {
+    fn fill(&mut self, buffer: &mut Vec<u8>, len: usize) -> Result<()> {
+        let mut left = len;
+        while left > 0 {
+            let piece = self.take_up_to(left)?;
+            if piece.is_empty() {
+                break;
+            }
+            buffer.extend_from_slice(&piece);
+            left -= piece.len();
+        }
+        Ok(())
+    }
+}
+
 impl std::io::Read for RepReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.piece.is_empty() {
-            let next = self.next_piece().map_err(std::io::Error::other)?;
-            self.piece = next.unwrap_or_default();
-        }
-        let count = buffer.len().min(self.piece.len());
-        buffer[..count].copy_from_slice(&self.piece.split_to(count));
-        Ok(count)
+        let piece = self.take_up_to(buffer.len());
+        let piece = piece.map_err(std::io::Error::other)?;
+        buffer[..piece.len()].copy_from_slice(&piece);
+        Ok(piece.len())
     }
 }
 

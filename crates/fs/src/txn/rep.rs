@@ -2,7 +2,7 @@
 
 use md5::Digest as _;
 use sylvan_core::{Md5, NodeKind, Result, Revnum, Sha1};
-use sylvan_delta::svndiff::{Deltifier, TextSource, Version};
+use sylvan_delta::svndiff::{Deltifier, Version};
 
 use super::Txn;
 use crate::cache::{Chain, Kind};
@@ -16,32 +16,11 @@ use crate::rep::{self, DeltaBase, Opened, RepHeader, RepReader};
 /// Representations shorter than this are no base: a header takes as much as a delta saves.
 const MIN_BASE: u64 = 64;
 
-/// The text that a delta is made against.
-pub(super) struct Source(Option<RepReader>, bytes::Bytes);
-
-impl TextSource for Source {
-    fn fill(&mut self, buffer: &mut Vec<u8>, len: usize) -> Result<()> {
-        let end = buffer.len() + len;
-        while buffer.len() < end {
-            if self.1.is_empty() {
-                let next = self.0.as_mut().map_or(Ok(None), RepReader::next_piece)?;
-                let Some(piece) = next else {
-                    return Ok(());
-                };
-                self.1 = piece;
-            }
-            let count = self.1.len().min(end - buffer.len());
-            buffer.extend_from_slice(&self.1.split_to(count));
-        }
-        Ok(())
-    }
-}
-
 /// A representation that is being written at the proto-revision's end.
 pub(super) struct RepWriter {
     kind: ItemKind,
     /// `None` for a full text.
-    deltifier: Option<Deltifier<Source>>,
+    deltifier: Option<Deltifier<Option<RepReader>>>,
     data_start: u64,
     expanded: u64,
     md5: md5::Md5,
@@ -124,7 +103,6 @@ impl Txn {
                 Compression::Lz4 => (Version::V2, 0),
             };
             let data_start = self.proto.len();
-            let source = Source(source, bytes::Bytes::new());
             let deltifier = Deltifier::new(source, version, level, &mut self.proto.tail);
             (Some(deltifier), data_start)
         } else {

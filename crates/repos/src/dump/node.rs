@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use sylvan_core::mergeinfo::{Mergeinfo, Part};
 use sylvan_core::{Error, ErrorCode, NodeKind, Props, RelPath, Result, Revnum, text};
-use sylvan_delta::svndiff::{Deltifier, TextSource, Version};
-use sylvan_fs::rep::RepReader;
+use sylvan_delta::svndiff::{Deltifier, Version};
 use sylvan_fs::tree::Strictness;
 use sylvan_fs::{Node, Root};
 use sylvan_io::Cancel;
@@ -425,7 +424,7 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
 
     fn delta(&self, node: &Node, base: Option<&Node>) -> Result<Spool> {
         let mut spool = Spool::default();
-        let source = ReaderSource(base.map(Node::contents).transpose()?, bytes::Bytes::new());
+        let source = base.map(Node::contents).transpose()?;
         let mut deltifier = Deltifier::new(source, Version::V0, 0, &mut spool.buffer);
         let mut reader = node.contents()?;
         while let Some(piece) = reader.next_piece()? {
@@ -586,26 +585,5 @@ const fn kind_number(kind: NodeKind) -> u8 {
         NodeKind::File => 1,
         NodeKind::Dir => 2,
         NodeKind::Unknown => 3,
-    }
-}
-
-/// The text that a delta is made against.
-struct ReaderSource(Option<RepReader>, bytes::Bytes);
-
-impl TextSource for ReaderSource {
-    fn fill(&mut self, buffer: &mut Vec<u8>, len: usize) -> Result<()> {
-        let end = buffer.len() + len;
-        while buffer.len() < end {
-            if self.1.is_empty() {
-                let next = self.0.as_mut().map_or(Ok(None), RepReader::next_piece)?;
-                let Some(piece) = next else {
-                    return Ok(());
-                };
-                self.1 = piece;
-            }
-            let count = self.1.len().min(end - buffer.len());
-            buffer.extend_from_slice(&self.1.split_to(count));
-        }
-        Ok(())
     }
 }
