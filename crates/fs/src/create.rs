@@ -10,7 +10,7 @@ use crate::format::{Addressing, Format, FormatNumber};
 use crate::fs::{FileSystem, Options};
 use crate::index::l2p::L2pBuilder;
 use crate::index::{
-    Fnv1a32x4, Footer, ITEM_CHANGES, ITEM_FIRST_USER, ITEM_ROOT_NODE, Item, ItemKind, p2l,
+    self, Fnv1a32x4, ITEM_CHANGES, ITEM_FIRST_USER, ITEM_ROOT_NODE, Item, ItemKind,
 };
 use crate::layout::{self, Layout};
 use crate::uuid;
@@ -187,18 +187,7 @@ fn revision_zero(format: &Format, conf: &Conf) -> Result<Vec<u8>> {
         });
         at += len;
     }
-    let l2p = l2p.finish(Revnum::ZERO, conf.l2p_page_size);
-    let p2l = p2l::build(&items, Revnum::ZERO, conf.p2l_page_size);
-    let (l2p_offset, l2p_len) = (bytes.len() as u64, l2p.len() as u64);
-    let footer = Footer {
-        l2p_offset,
-        l2p_md5: Md5::of(&l2p),
-        p2l_offset: l2p_offset + l2p_len,
-        p2l_md5: Md5::of(&p2l),
-        footer_offset: l2p_offset + l2p_len + p2l.len() as u64,
-    };
-    for part in [&l2p, &p2l, &footer.to_bytes()] {
-        bytes.extend_from_slice(part);
-    }
+    let end = bytes.len() as u64;
+    bytes.extend(index::after_items(l2p, &items, Revnum::ZERO, end, conf));
     Ok(bytes)
 }

@@ -1,10 +1,10 @@
 //! Reads the whole phys-to-log index of a file, and writes the indexes anew.
 
-use sylvan_core::{Error, ErrorCode, Md5, Result, Revnum};
+use sylvan_core::{Error, ErrorCode, Result, Revnum};
 use sylvan_io::{Cancel, file};
 
 use super::l2p::L2pBuilder;
-use super::{Fnv1a32x4, Footer, Item, ItemKind, p2l};
+use super::{Fnv1a32x4, Item, ItemKind};
 use crate::cache::Cache;
 use crate::fs::FileSystem;
 use crate::rev_file::{BLOCK, RevFile};
@@ -92,7 +92,6 @@ impl FileSystem {
     }
 
     fn make_indexes(&self, start: Revnum, items: &[Item], l2p_offset: u64) -> Result<Vec<u8>> {
-        let conf = self.conf();
         let mut by_revision: Vec<&Item> = items
             .iter()
             .filter(|item| item.kind != ItemKind::Unused)
@@ -107,17 +106,8 @@ impl FileSystem {
             }
             l2p.add(item.number, item.offset)?;
         }
-        let l2p = l2p.finish(start, conf.l2p_page_size);
-        let p2l = p2l::build(items, start, conf.p2l_page_size);
-        let p2l_offset = l2p_offset + l2p.len() as u64;
-        let footer = Footer {
-            l2p_offset,
-            l2p_md5: Md5::of(&l2p),
-            p2l_offset,
-            p2l_md5: Md5::of(&p2l),
-            footer_offset: p2l_offset + p2l.len() as u64,
-        };
-        Ok([l2p, p2l, footer.to_bytes()].concat())
+        let conf = self.conf();
+        Ok(super::after_items(l2p, items, start, l2p_offset, conf))
     }
 }
 

@@ -30,6 +30,8 @@ pub use p2l::{Item, ItemKind};
 
 use sylvan_core::{Error, ErrorCode, Md5, Result, Revnum};
 
+use crate::conf::Conf;
+use crate::index::l2p::L2pBuilder;
 use crate::text::{corrupt, parse_number};
 
 /// The item number that is never used.
@@ -103,6 +105,28 @@ impl Footer {
         bytes.push(u8::try_from(bytes.len()).unwrap_or(u8::MAX));
         bytes
     }
+}
+
+/// Returns what stands behind the items of a file, which end at `items_end`: both indexes and the
+/// footer. `start` is the file's first revision.
+pub(crate) fn after_items(
+    l2p: L2pBuilder,
+    items: &[Item],
+    start: Revnum,
+    items_end: u64,
+    conf: &Conf,
+) -> Vec<u8> {
+    let l2p = l2p.finish(start, conf.l2p_page_size);
+    let p2l = p2l::build(items, start, conf.p2l_page_size);
+    let p2l_offset = items_end + l2p.len() as u64;
+    let footer = Footer {
+        l2p_offset: items_end,
+        l2p_md5: Md5::of(&l2p),
+        p2l_offset,
+        p2l_md5: Md5::of(&p2l),
+        footer_offset: p2l_offset + p2l.len() as u64,
+    };
+    [l2p, p2l, footer.to_bytes()].concat()
 }
 
 #[cfg(test)]

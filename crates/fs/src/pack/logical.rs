@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sylvan_core::{Md5, Result, Revnum};
+use sylvan_core::{Result, Revnum};
 use sylvan_io::Cancel;
 
 use super::order::{self, ItemId, Placed};
@@ -16,7 +16,7 @@ use crate::cache::Cache;
 use crate::error::no_such_revision;
 use crate::fs::{FileSystem, read_node_rev};
 use crate::index::l2p::L2pBuilder;
-use crate::index::{Footer, ITEM_UNUSED, Item, ItemKind, p2l};
+use crate::index::{self, ITEM_UNUSED, Item, ItemKind};
 use crate::rep::{Opened, RepHeader};
 use crate::rev_file::RevFile;
 use crate::text::corrupt;
@@ -39,7 +39,9 @@ struct Packer<'a> {
     /// The first revision of the shard.
     first: Revnum,
     items: Vec<Item>,
-    /// For each revision, its items: number and offset.
+    /// How many revisions the shard has.
+    count: usize,
+    /// For each revision of which there is something, its items: number and offset.
     offsets: Vec<Vec<(u64, u64)>>,
 }
 
@@ -72,7 +74,8 @@ impl FileSystem {
             sources: Cache::new(SOURCES),
             first,
             items: Vec::new(),
-            offsets: vec![Vec::new(); count],
+            count,
+            offsets: Vec::new(),
         };
         packer.place_all((options.max_memory / ITEM_MEMORY) as u64)?;
         packer.write_indexes()
@@ -81,7 +84,7 @@ impl FileSystem {
 
 impl Packer<'_> {
     fn end(&self) -> i64 {
-        self.first.number() + self.offsets.len() as i64
+        self.first.number().saturating_add(self.count as i64)
     }
 
     fn source(&self, revision: Revnum) -> Result<Arc<RevFile>> {
@@ -162,10 +165,13 @@ impl Packer<'_> {
     }
 
     fn note(&mut self, item: Item) {
-        let at = usize::try_from(item.revision.number() - self.first.number()).ok();
-        let offsets = at.and_then(|at| self.offsets.get_mut(at));
-        if let Some(offsets) = offsets.filter(|_| item.kind != ItemKind::Unused) {
-            offsets.push((item.number, item.offset));
+        let at = usize::try_from(item.revision.number() - self.first.number());
+        let at = at.unwrap_or(usize::MAX);
+        if at < self.count && item.kind != ItemKind::Unused {
+            if at >= self.offsets.len() {
+                self.offsets.resize_with(at + 1, Vec::new);
+            }
+            self.offsets[at].push((item.number, item.offset));
         }
         self.items.push(item);
     }
@@ -252,29 +258,16 @@ impl Packer<'_> {
     }
 
     fn write_indexes(self) -> Result<()> {
-        let conf = self.fs.conf();
         let mut l2p = L2pBuilder::default();
-        for offsets in &self.offsets {
+        for at in 0..self.count {
             l2p.next_revision();
-            for (number, offset) in offsets {
+            for (number, offset) in self.offsets.get(at).into_iter().flatten() {
                 l2p.add(*number, *offset)?;
             }
         }
-        let l2p = l2p.finish(self.first, conf.l2p_page_size);
-        let p2l = p2l::build(&self.items, self.first, conf.p2l_page_size);
-        let l2p_offset = self.out.len();
-        let p2l_offset = l2p_offset + l2p.len() as u64;
-        let footer = Footer {
-            l2p_offset,
-            l2p_md5: Md5::of(&l2p),
-            p2l_offset,
-            p2l_md5: Md5::of(&p2l),
-            footer_offset: p2l_offset + p2l.len() as u64,
-        };
-        for bytes in [&l2p, &p2l, &footer.to_bytes()] {
-            self.out.push(bytes)?;
-        }
-        Ok(())
+        let end = self.out.len();
+        let bytes = index::after_items(l2p, &self.items, self.first, end, self.fs.conf());
+        self.out.push(&bytes)
     }
 }
 

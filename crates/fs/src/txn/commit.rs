@@ -17,7 +17,7 @@ use crate::dir::Directory;
 use crate::fs::{Current, FileSystem, Options};
 use crate::guard::WriteLock;
 use crate::id::{IdPart, NodeRevId, Place};
-use crate::index::{Footer, ITEM_CHANGES, ITEM_ROOT_NODE, ItemKind};
+use crate::index::{self, ITEM_CHANGES, ITEM_ROOT_NODE, ItemKind};
 use crate::layout;
 use crate::lock::Access;
 use crate::node_rev::{NodeRev, Representation};
@@ -189,25 +189,17 @@ impl Txn {
             self.proto.tail.extend_from_slice(line.as_bytes());
             return Ok(());
         }
-        let conf = self.fs.conf();
-        let (l2p_page, p2l_page) = (conf.l2p_page_size, conf.p2l_page_size);
         for item in &mut self.proto.items {
             item.revision = new.revision;
         }
-        let l2p_offset = self.proto.len();
-        let l2p = self.proto.l2p_index(new.revision, l2p_page)?;
-        let p2l = crate::index::p2l::build(&self.proto.items, new.revision, p2l_page);
-        let p2l_offset = l2p_offset + l2p.len() as u64;
-        let footer = Footer {
-            l2p_offset,
-            l2p_md5: sylvan_core::Md5::of(&l2p),
-            p2l_offset,
-            p2l_md5: sylvan_core::Md5::of(&p2l),
-            footer_offset: p2l_offset + p2l.len() as u64,
-        };
-        for part in [&l2p, &p2l, &footer.to_bytes()] {
-            self.proto.tail.extend_from_slice(part);
-        }
+        let bytes = index::after_items(
+            self.proto.l2p_index()?,
+            &self.proto.items,
+            new.revision,
+            self.proto.len(),
+            self.fs.conf(),
+        );
+        self.proto.tail.extend_from_slice(&bytes);
         Ok(())
     }
 

@@ -163,14 +163,14 @@ impl Proto {
         Ok((Arc::new(file), offset))
     }
 
-    /// Returns the log-to-phys index.
-    pub(super) fn l2p_index(&self, revision: Revnum, page_size: u64) -> Result<Vec<u8>> {
+    /// Returns the log-to-phys index to be.
+    pub(super) fn l2p_index(&self) -> Result<L2pBuilder> {
         let mut builder = L2pBuilder::default();
         builder.next_revision();
         for (number, offset) in &self.l2p {
             builder.add(*number, *offset)?;
         }
-        Ok(builder.finish(revision, page_size))
+        Ok(builder)
     }
 
     /// Takes over a file that is there, with what is known of it.
