@@ -83,7 +83,8 @@ struct Level {
     at: u64,
     /// The number of the next window.
     chunk: u64,
-    decoder: WindowDecoder,
+    /// `None` before the first window is read.
+    decoder: Option<WindowDecoder>,
     header: Option<WindowHeader>,
     body: Bytes,
     /// What was read ahead of a large representation, and where it begins in the file.
@@ -365,7 +366,7 @@ impl Source {
                 RepHeader::SelfDelta => None,
                 RepHeader::Delta(base) => Some(base),
             };
-            levels.push(Level::open(opened.file, start, next.size)?);
+            levels.push(Level::new(opened.file, start, next.size));
             let Some(base) = base else {
                 break Base::Nothing;
             };
@@ -424,29 +425,39 @@ impl Plain {
 }
 
 impl Level {
-    fn open(file: Arc<RevFile>, start: u64, size: u64) -> Result<Self> {
-        let magic = file.read_up_to(start, 4)?;
-        let version = <[u8; 4]>::try_from(&magic[..])
-            .ok()
-            .filter(|_| size >= 4)
-            .and_then(Version::from_magic)
-            .ok_or_else(|| corrupt("Malformed svndiff data in representation"))?;
-        Ok(Self {
+    const fn new(file: Arc<RevFile>, start: u64, size: u64) -> Self {
+        Self {
             file,
             start,
             size,
-            at: 4,
+            at: 0,
             chunk: 0,
-            decoder: WindowDecoder::new(version),
+            decoder: None,
             header: None,
             body: Bytes::new(),
             ahead: Bytes::new(),
             ahead_at: 0,
-        })
+        }
+    }
+
+    /// Reads with which version of svndiff the data begins.
+    fn read_version(&mut self) -> Result<()> {
+        let magic = self.file.read_up_to(self.start, 4)?;
+        let version = <[u8; 4]>::try_from(&magic[..])
+            .ok()
+            .filter(|_| self.size >= 4)
+            .and_then(Version::from_magic)
+            .ok_or_else(|| corrupt("Malformed svndiff data in representation"))?;
+        self.decoder = Some(WindowDecoder::new(version));
+        self.at = 4;
+        Ok(())
     }
 
     /// Reads the window with a number; `false` if the data ends before it.
     fn load(&mut self, chunk: u64) -> Result<bool> {
+        if self.decoder.is_none() {
+            self.read_version()?;
+        }
         loop {
             if self.at == self.size {
                 return Ok(false);
@@ -491,7 +502,8 @@ impl Level {
     /// Decodes the window that was loaded.
     fn window(&mut self) -> Result<Window<'_>> {
         let header = self.header.as_ref().ok_or_else(beyond_end)?;
-        Ok(self.decoder.decode(header, &self.body)?)
+        let decoder = self.decoder.as_mut().ok_or_else(beyond_end)?;
+        Ok(decoder.decode(header, &self.body)?)
     }
 }
 

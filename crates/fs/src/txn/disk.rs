@@ -192,9 +192,17 @@ impl Txn {
         Ok(())
     }
 
+    /// Names the node of a file that is damaged.
+    fn damaged_node(&self, error: Error, path: &std::path::Path) -> Error {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let node = name.strip_prefix("node.").unwrap_or(&name);
+        error.context(format!("Corrupt node-revision '{node}.t{}'", self.id))
+    }
+
     fn read_node(&mut self, path: &std::path::Path) -> Result<()> {
         let text = file::read(path)?;
-        let (rev, _) = NodeRev::parse(&text, false)?
+        let (rev, _) = NodeRev::parse(&text, false)
+            .map_err(|error| self.damaged_node(error, path))?
             .ok_or_else(|| corrupt(format!("Corrupt node-revision in '{}'", path.display())))?;
         if rev.id.place != Place::Txn(self.id) {
             return Err(corrupt(format!(
