@@ -1,5 +1,6 @@
 //! Dump streams beside Subversion's: what is dumped, loaded, filtered and verified.
 
+mod faults;
 mod histories;
 mod mistakes;
 
