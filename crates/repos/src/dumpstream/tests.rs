@@ -199,3 +199,49 @@ fn what_is_no_stream_is_refused() {
         assert_eq!(error, expected, "{stream}");
     }
 }
+
+/// A stream with a record of each kind.
+const RECORDS: &str = "SVN-fs-dump-format-version: 3\n\nUUID: abc\n\n\
+     Revision-number: 0\nProp-content-length: 10\nContent-length: 10\n\nPROPS-END\n\n\
+     Revision-number: 1\nProp-content-length: 22\nContent-length: 22\n\n\
+     K 1\na\nV 1\nb\nPROPS-END\n\n\
+     Node-path: trunk/A\nNode-action: change\nNode-kind: file\nProp-delta: true\n\
+     Prop-content-length: 16\nText-delta: true\nText-content-length: 3\nContent-length: 19\n\n\
+     D 1\nq\nPROPS-END\nSVN\n\n\
+     Node-path: bc\nNode-kind: dir\nNode-action: add\nNode-copyfrom-rev: 0\n\
+     Node-copyfrom-path: trunk\n\n\n\
+     Revision-number: 2\nProp-content-length: 10\nContent-length: 10\n\nPROPS-END\n\n\
+     Node-path: trunk\nNode-action: change\nProp-content-length: 52\nContent-length: 52\n\n\
+     K 13\nsvn:mergeinfo\nV 11\n/bc:1\n/b:1*\nPROPS-END\n\n\
+     Node-path: x\nNode-kind: file\nNode-action: replace\nText-content-length: 4\n\
+     Content-length: 4\n\nabc\n\n\n";
+
+const BYTES: &[u8] = b"0129-: \nKVDP\0\xff/.*x";
+
+#[test]
+fn streams_of_any_bytes_do_no_harm() {
+    let (log, error) = told(RECORDS);
+    assert!(error.is_none(), "{error:?} after {log:#?}");
+    let mut seed = 1_u64;
+    let mut next = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(seed >> 33).unwrap() % below
+    };
+    for _ in 0..8000 {
+        let mut stream = RECORDS.as_bytes().to_vec();
+        for _ in 0..=next(3) {
+            let at = next(stream.len());
+            match next(4) {
+                0 => stream.truncate(at.max(1)),
+                1 => drop(stream.remove(at)),
+                2 => stream.insert(at, BYTES[next(BYTES.len())]),
+                _ => stream[at] = BYTES[next(BYTES.len())],
+            }
+            if stream.is_empty() {
+                stream.push(0);
+            }
+        }
+        stream.push(u8::try_from(next(128)).unwrap());
+        crate::fuzz::dump_stream(&stream);
+    }
+}
