@@ -8,6 +8,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use sylvan_core::path::raw;
 use sylvan_core::{Error, ErrorCode, Result};
 
 use crate::screen::Screen;
@@ -57,7 +58,7 @@ impl Output {
     /// # Errors
     /// `IO_PIPE_WRITE_ERROR` if the reader is gone, the system's error else.
     pub fn print(&mut self, text: impl fmt::Display) -> Result<()> {
-        write!(self.buffer, "{text}").map_err(|error| write_error(&error))?;
+        self.put(format_args!("{text}"))?;
         self.flush_if_due()
     }
 
@@ -66,7 +67,7 @@ impl Output {
     /// # Errors
     /// As [`Output::print`].
     pub fn line(&mut self, text: impl fmt::Display) -> Result<()> {
-        writeln!(self.buffer, "{text}").map_err(|error| write_error(&error))?;
+        self.put(format_args!("{text}\n"))?;
         self.flush_if_due()
     }
 
@@ -84,7 +85,12 @@ impl Output {
     pub fn error(&mut self, text: impl fmt::Display) {
         let _ = self.flush();
         let _cleared = self.screen.clear();
-        let _ = write!(self.err, "{text}").and_then(|()| self.err.flush());
+        let text = text.to_string();
+        let text = raw::shown(&text);
+        let _ = self
+            .err
+            .write_all(text.as_bytes())
+            .and_then(|()| self.err.flush());
     }
 
     /// As [`Output::error`], for what may be no text.
@@ -122,6 +128,23 @@ impl Output {
         }
         self.last_flush = Some(now);
         self.flush()
+    }
+
+    /// Adds text to the buffer, with what is not UTF-8 in paths shown by number.
+    fn put(&mut self, text: fmt::Arguments<'_>) -> Result<()> {
+        let start = self.buffer.len();
+        self.buffer
+            .write_fmt(text)
+            .map_err(|error| write_error(&error))?;
+        let added = &self.buffer[start..];
+        if added.contains(&0)
+            && let Ok(text) = std::str::from_utf8(added)
+        {
+            let shown = raw::shown(text).into_owned();
+            self.buffer.truncate(start);
+            self.buffer.extend_from_slice(shown.as_bytes());
+        }
+        Ok(())
     }
 
     fn flush_if_due(&mut self) -> Result<()> {

@@ -12,7 +12,7 @@ use sylvan_core::{NodeKind, RelPath, RelPathBuf, Result, Revnum};
 
 use crate::format::FormatNumber;
 use crate::id::NodeRevId;
-use crate::text::{corrupt, fspath, or_corrupt, parse_fspath, take_line, take_word};
+use crate::text::{corrupt, or_corrupt, parse_fspath, put_fspath, take_line, take_word};
 
 /// What happened to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -139,12 +139,15 @@ impl Change {
         if let Some(changed) = self.mergeinfo_mod.filter(|_| mergeinfo) {
             text.push_str(&format!(" {changed}"));
         }
-        text.push_str(&format!(" {}\n", fspath(&self.path)));
-        if let Some((revision, path)) = &self.copyfrom {
-            text.push_str(&format!("{revision} {}", fspath(path)));
-        }
-        text.push('\n');
+        text.push(' ');
         out.extend_from_slice(text.as_bytes());
+        put_fspath(&self.path, out);
+        out.push(b'\n');
+        if let Some((revision, path)) = &self.copyfrom {
+            out.extend_from_slice(format!("{revision} ").as_bytes());
+            put_fspath(path, out);
+        }
+        out.push(b'\n');
     }
 
     /// Appends the change as a revision of this format stores it.

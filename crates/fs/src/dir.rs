@@ -4,6 +4,7 @@
 //! `dir`, a blank, and the ID of the node-revision. In a transaction, changes follow the `END`, each
 //! an entry or, for a name that is gone, `D`, blank, its length, newline, the name, newline.
 
+use sylvan_core::path::raw;
 use sylvan_core::{NodeKind, Result};
 
 use crate::id::NodeRevId;
@@ -54,8 +55,8 @@ impl Directory {
         }
         while let Some(line) = take_line(&mut rest) {
             if let Some(name) = counted(line, b"D ", &mut rest) {
-                let name = std::str::from_utf8(name).map_err(|_| bad())?;
-                directory.remove(name);
+                let name = raw::from_bytes(name).ok_or_else(bad)?;
+                directory.remove(&name);
                 continue;
             }
             let name = counted(line, b"K ", &mut rest).ok_or_else(bad)?;
@@ -117,10 +118,10 @@ impl Directory {
 /// Appends an entry as listings have it.
 pub(crate) fn write_entry(entry: &DirEntry, out: &mut Vec<u8>) {
     let DirEntry { name, kind, id } = entry;
-    let value = format!("{kind} {id}");
-    out.extend_from_slice(
-        format!("K {}\n{name}\nV {}\n{value}\n", name.len(), value.len()).as_bytes(),
-    );
+    let (name, value) = (raw::to_bytes(name), format!("{kind} {id}"));
+    out.extend_from_slice(format!("K {}\n", name.len()).as_bytes());
+    out.extend_from_slice(&name);
+    out.extend_from_slice(format!("\nV {}\n{value}\n", value.len()).as_bytes());
 }
 
 /// Reads the text whose length the line tells, and the newline after it.
@@ -145,13 +146,13 @@ fn parse_entry(name: &[u8], value: &[u8], owner: &NodeRevId) -> Result<DirEntry>
         _ => return Err(bad()),
     };
     let id = NodeRevId::parse(take_word(&mut rest).ok_or_else(bad)?)?;
-    let name = std::str::from_utf8(name).map_err(|_| bad())?;
+    let name = raw::from_bytes(name).ok_or_else(bad)?;
     // A name that is no component would lead out of the folder.
-    if name.is_empty() || name.contains('/') || name == "." || name == ".." || name.contains('\0') {
+    if matches!(&*name, "" | "." | "..") || name.contains('/') {
         return Err(bad());
     }
     Ok(DirEntry {
-        name: name.to_owned(),
+        name: name.into_owned(),
         kind,
         id,
     })

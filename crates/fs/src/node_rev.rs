@@ -20,12 +20,12 @@
 
 use std::fmt::Write as _;
 
-use sylvan_core::{Md5, NodeKind, RelPathBuf, Result, Revnum, Sha1};
+use sylvan_core::{Md5, NodeKind, RelPath, RelPathBuf, Result, Revnum, Sha1};
 
 use crate::format::FormatNumber;
 use crate::id::{NodeRevId, Place, TxnId};
 use crate::text::{
-    base36, corrupt, fspath, or_corrupt, parse_base36, parse_fspath, parse_number, shown,
+    base36, corrupt, or_corrupt, parse_base36, parse_fspath, parse_number, put_fspath, shown,
     take_line, take_word,
 };
 
@@ -326,16 +326,15 @@ impl NodeRev {
         if let Some(rep) = &self.props {
             let _ = writeln!(text, "props: {}", self.rep_text(rep, format, true));
         }
-        let _ = writeln!(text, "cpath: {}", fspath(&self.created_path));
+        out.extend_from_slice(text.as_bytes());
+        text.clear();
+        put_path_line("cpath: ", &self.created_path, out);
         if let Some((revision, path)) = &self.copyfrom {
-            let _ = writeln!(text, "copyfrom: {revision} {}", fspath(path));
+            put_path_line(&format!("copyfrom: {revision} "), path, out);
         }
         if self.copyroot.revision != self.id.revision() || self.copyroot.path != self.created_path {
-            let path = fspath(&self.copyroot.path);
-            let _ = match self.copyroot.revision {
-                Some(revision) => writeln!(text, "copyroot: {revision} {path}"),
-                None => writeln!(text, "copyroot: -1 {path}"),
-            };
+            let revision = self.copyroot.revision.map_or(-1, Revnum::number);
+            put_path_line(&format!("copyroot: {revision} "), &self.copyroot.path, out);
         }
         if self.fresh_txn_root {
             text.push_str("is-fresh-txn-root: y\n");
@@ -359,6 +358,12 @@ impl NodeRev {
             rep.to_text(format)
         }
     }
+}
+
+fn put_path_line(start: &str, path: &RelPath, out: &mut Vec<u8>) {
+    out.extend_from_slice(start.as_bytes());
+    put_fspath(path, out);
+    out.push(b'\n');
 }
 
 fn parse_rev_and_path(text: &[u8]) -> Option<(Option<Revnum>, RelPathBuf)> {

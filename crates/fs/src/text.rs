@@ -1,5 +1,6 @@
 //! Small pieces of the text formats: numbers in base 36, paths, words and lines.
 
+use sylvan_core::path::raw;
 use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf, Result};
 
 /// Writes a number in base 36, lower case.
@@ -43,13 +44,19 @@ pub(crate) fn parse_number(text: &[u8]) -> Option<u64> {
 
 /// Reads the absolute path form (`/trunk/a`); `None` if it is not canonical.
 pub(crate) fn parse_fspath(text: &[u8]) -> Option<RelPathBuf> {
-    let path = std::str::from_utf8(text).ok()?.strip_prefix('/')?;
+    let path = raw::from_bytes(text.strip_prefix(b"/")?)?;
     RelPathBuf::new(path).ok()
 }
 
-/// Writes the absolute path form.
+/// Writes the absolute path form, for messages.
 pub(crate) fn fspath(path: &RelPath) -> String {
     format!("/{}", path.as_str())
+}
+
+/// Appends the absolute path form as it is stored.
+pub(crate) fn put_fspath(path: &RelPath, out: &mut Vec<u8>) {
+    out.push(b'/');
+    out.extend_from_slice(&raw::to_bytes(path.as_str()));
 }
 
 /// Cuts the next line, without its newline, off `rest`; what is left if there is no newline;

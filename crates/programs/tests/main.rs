@@ -16,6 +16,7 @@ mod http;
 mod interrupt;
 mod mistakes;
 mod output;
+mod raw_paths;
 mod svnadmin;
 mod svnauthz;
 mod svnfsfs;

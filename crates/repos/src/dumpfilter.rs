@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use sylvan_core::mergeinfo::{Mergeinfo, Part, RangeList};
-use sylvan_core::{Error, ErrorCode, Props, Result, Revnum, text};
+use sylvan_core::{Error, ErrorCode, Props, Result, Revnum};
 use sylvan_io::Cancel;
 
 use crate::dumpstream::{
@@ -367,10 +367,9 @@ impl Filter<'_> {
 
 /// Returns a path of the stream with a slash before it.
 fn absolute(headers: &Headers, name: &str) -> Result<Option<String>> {
-    let Some(value) = headers.get(name) else {
+    let Some(path) = headers.path_text(name)? else {
         return Ok(None);
     };
-    let path = text::check_utf8(value)?;
     let slash = if path.starts_with('/') { "" } else { "/" };
     Ok(Some(format!("{slash}{path}")))
 }

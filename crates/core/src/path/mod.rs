@@ -9,6 +9,7 @@
 //! The empty path is the root itself; for [`Dirent`] the current directory.
 
 mod dirent;
+pub mod raw;
 mod relpath;
 mod url;
 
@@ -16,9 +17,10 @@ pub use dirent::Dirent;
 pub use relpath::{RelPath, RelPathBuf};
 pub use url::{Url, uri_decode, uri_encode};
 
-/// Tells whether `name` can be one component of a path: not empty, not `.` or `..`, no `/`, no NUL.
+/// Tells whether `name` can be one component of a path: not empty, not `.` or `..`, no `/`, no NUL
+/// that does not stand for a byte.
 pub(crate) fn is_component(name: &str) -> bool {
-    !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
+    !matches!(name, "" | "." | "..") && !name.contains('/') && raw::is_path(name)
 }
 
 /// Tells whether a path has a component `..`.

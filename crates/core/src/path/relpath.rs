@@ -10,7 +10,8 @@ use crate::{Error, ErrorCode, Result};
 /// A canonical relative path: components joined by single slashes, none empty, `.` or `..`.
 ///
 /// Checked construction makes it safe to join below a root: a path from a hostile server cannot
-/// leave it. (It can still name `.svn`; the working copy refuses that itself.)
+/// leave it. (It can still name `.svn`; the working copy refuses that itself.) Names in old
+/// repositories that are not UTF-8 are text as [`raw`](super::raw) tells.
 #[derive(RefCastCustom, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct RelPath(str);
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn refuses_what_leaves_the_root_or_is_not_canonical() {
-        for bad in ["/a", "a/", "a//b", ".", "..", "a/../b", "a/.", "a\0b"] {
+        for bad in ["/a", "a/", "a//b", ".", "..", "a/../b", "a/.", "a\0b", "\0"] {
             assert!(RelPath::new(bad).is_err(), "{bad:?}");
         }
         for good in ["", "a", "a/b c", "...", "a/.svn"] {

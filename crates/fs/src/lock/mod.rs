@@ -17,7 +17,7 @@ use sylvan_io::file;
 
 use crate::fs::FileSystem;
 use crate::layout;
-use crate::text::{corrupt, fspath, parse_fspath};
+use crate::text::{corrupt, fspath, parse_fspath, put_fspath, shown};
 
 pub use write::{Access, LockRequest, LockTarget};
 
@@ -36,11 +36,11 @@ impl FsLock {
             let value = props.get(name)?;
             String::from_utf8(value.clone()).ok()
         };
-        let Some(path) = text("path") else {
+        let Some(path) = props.get("path") else {
             return Ok(None);
         };
         let bad = || {
-            let db = fs.path().display();
+            let (path, db) = (shown(path), fs.path().display());
             corrupt(format!(
                 "Corrupt lockfile for path '{path}' in filesystem '{db}'"
             ))
@@ -48,7 +48,7 @@ impl FsLock {
         let time = |text: String| Timestamp::parse_iso(&text);
         Ok(Some(Self {
             lock: Lock {
-                path: parse_fspath(path.as_bytes()).ok_or_else(bad)?,
+                path: parse_fspath(path).ok_or_else(bad)?,
                 token: text("token").ok_or_else(bad)?,
                 owner: text("owner").ok_or_else(bad)?,
                 comment: text("comment"),
@@ -63,7 +63,6 @@ impl FsLock {
         let lock = &self.lock;
         let mut props = Props::new();
         let mut put = |name: &str, value: String| props.insert(name.to_owned(), value.into());
-        put("path", fspath(&lock.path));
         put("token", lock.token.clone());
         put("owner", lock.owner.clone());
         if let Some(comment) = &lock.comment {
@@ -77,6 +76,7 @@ impl FsLock {
         if let Some(expires) = lock.expires {
             put("expiration_date", expires.to_iso());
         }
+        props.insert("path".to_owned(), stored_fspath(&lock.path));
         props
     }
 
@@ -94,9 +94,15 @@ struct DigestFile {
     children: BTreeSet<String>,
 }
 
+fn stored_fspath(path: &RelPath) -> Vec<u8> {
+    let mut stored = Vec::with_capacity(path.as_str().len() + 1);
+    put_fspath(path, &mut stored);
+    stored
+}
+
 /// Returns the digest that stands for a path.
 fn digest(path: &RelPath) -> String {
-    Md5::of(fspath(path).as_bytes()).to_string()
+    Md5::of(&stored_fspath(path)).to_string()
 }
 
 impl FileSystem {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sylvan_core::path::raw;
 use sylvan_core::{
     Error, ErrorCode, Md5, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Sha1,
 };
@@ -765,6 +766,12 @@ impl Drop for TextWriter<'_> {
 
 /// Refuses names that no program could show or store.
 fn check_name(path: &RelPath) -> Result<()> {
+    if !raw::is_utf8(path.as_str()) {
+        return Err(Error::new(
+            ErrorCode::FS_PATH_SYNTAX,
+            format!("Path '{}' is not in UTF-8", raw::shown(path.as_str())),
+        ));
+    }
     let bad = path.as_str().chars().find(|c| *c == '\n');
     bad.map_or(Ok(()), |c| {
         Err(Error::new(

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use sylvan_core::mergeinfo::{Mergeinfo, Part};
+use sylvan_core::path::raw;
 use sylvan_core::{Error, ErrorCode, NodeKind, Props, RelPath, Result, Revnum, text};
 use sylvan_delta::svndiff::{Deltifier, Version};
 use sylvan_fs::tree::Strictness;
@@ -169,17 +170,19 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
     /// Looks for paths that nobody could work with.
     fn check_path(&mut self, path: &RelPath) -> Result<()> {
         let verifies = matches!(self.purpose, Purpose::Verify { .. });
-        if !verifies && !self.purpose.notifies() || !path.as_str().contains('\n') {
+        if !verifies && !self.purpose.notifies() {
             return Ok(());
         }
-        let shown = path.as_str();
-        let error = Error::new(
-            ErrorCode::FS_PATH_SYNTAX,
-            format!(
-                "Invalid control character '0x0a' in path '{}'",
-                text::escape_control(shown)
-            ),
-        );
+        let shown = raw::shown(path.as_str());
+        let message = if !raw::is_utf8(path.as_str()) {
+            format!("Path '{shown}' is not in UTF-8")
+        } else if shown.contains('\n') {
+            let shown = text::escape_control(&shown);
+            format!("Invalid control character '0x0a' in path '{shown}'")
+        } else {
+            return Ok(());
+        };
+        let error = Error::new(ErrorCode::FS_PATH_SYNTAX, message);
         if self.purpose.notifies() {
             let message = format!(
                 "{}: While validating fspath '{shown}': {}",
@@ -294,7 +297,7 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
             self.found.old_reference = true;
         }
         record.push(header::NODE_COPYFROM_REV, revision);
-        record.push(header::NODE_COPYFROM_PATH, source.as_str());
+        record.push_path(header::NODE_COPYFROM_PATH, source.as_str());
         let base = self.other_root(revision)?.node(source)?;
         let node = self.root.node(path)?;
         let wanted = changed(&base, &node, kind)?;

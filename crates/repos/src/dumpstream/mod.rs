@@ -44,7 +44,10 @@ mod write;
 pub use parse::{Body, Deltas, parse};
 pub use write::{NodeRecord, PropBlock, revision_record, stream_start, uuid_record};
 
-use sylvan_core::{RelPathBuf, Result, Revnum};
+use std::borrow::Cow;
+
+use sylvan_core::path::raw;
+use sylvan_core::{Error, ErrorCode, RelPathBuf, Result, Revnum};
 
 /// The newest version of the format, the first with deltas.
 pub const VERSION: i32 = 3;
@@ -120,11 +123,23 @@ impl Headers {
     /// # Errors
     /// [`FS_PATH_SYNTAX`](sylvan_core::ErrorCode::FS_PATH_SYNTAX) if it is none.
     pub fn path(&self, name: &str) -> Result<Option<RelPathBuf>> {
-        let Some(value) = self.get(name) else {
-            return Ok(None);
+        let path = self.path_text(name)?;
+        path.map(|path| RelPathBuf::canonicalize(&path)).transpose()
+    }
+
+    /// Returns a path as it stands in the stream, which need not be UTF-8 there.
+    ///
+    /// # Errors
+    /// [`FS_PATH_SYNTAX`](sylvan_core::ErrorCode::FS_PATH_SYNTAX) if it has a NUL.
+    pub(crate) fn path_text(&self, name: &str) -> Result<Option<Cow<'_, str>>> {
+        let text = |value| {
+            raw::from_bytes(value).ok_or_else(|| {
+                let shown = value.escape_ascii();
+                let message = format!("Path '{shown}' is not in canonical form");
+                Error::new(ErrorCode::FS_PATH_SYNTAX, message)
+            })
         };
-        let value = sylvan_core::text::check_utf8(value)?;
-        RelPathBuf::canonicalize(value).map(Some)
+        self.get(name).map(text).transpose()
     }
 
     /// Goes through the headers.

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use sylvan_core::path::raw;
 use sylvan_core::{Props, Revnum};
 
 use super::header;
@@ -102,8 +103,13 @@ impl NodeRecord {
     /// Begins a record.
     pub fn new(path: &str) -> Self {
         let mut record = Self::default();
-        record.push(header::NODE_PATH, path);
+        record.push_path(header::NODE_PATH, path);
         record
+    }
+
+    /// Adds a header with a path.
+    pub fn push_path(&mut self, name: &str, path: &str) {
+        self.push_bytes(name.as_bytes(), &raw::to_bytes(path));
     }
 
     /// Adds a header.
