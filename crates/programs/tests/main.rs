@@ -10,6 +10,7 @@ mod export;
 mod externals;
 mod file_urls;
 mod fixture;
+mod formats;
 mod help;
 mod hostile;
 mod http;

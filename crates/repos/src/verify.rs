@@ -132,7 +132,9 @@ fn verify_metadata(
     say(None)?;
     let mut progress = RepProgress::default();
     fs.verify_rep_cache(start, end, cancel, |revision| {
-        match progress.counts(revision, file_of(revision)) {
+        // With physical addressing, Subversion opens a file that is not packed for each.
+        let is_kept = fs.format().is_logical() || revision < min_unpacked;
+        match progress.counts(revision, is_kept.then(|| file_of(revision))) {
             true => say(Some(revision)),
             false => Ok(()),
         }
@@ -149,8 +151,9 @@ struct RepProgress {
 }
 
 impl RepProgress {
-    /// Counts a representation; tells whether it is time for a word.
-    fn counts(&mut self, revision: Revnum, file: Revnum) -> bool {
+    /// Counts a representation in a file that may be open from the one before; tells whether it is
+    /// time for a word.
+    fn counts(&mut self, revision: Revnum, file: Option<Revnum>) -> bool {
         let is_time = self.reps > REPS || self.files > FILES;
         let tells = is_time && self.told != Some(revision);
         if is_time {
@@ -160,9 +163,9 @@ impl RepProgress {
             self.told = Some(revision);
         }
         self.reps += 1;
-        if self.file != Some(file) {
+        if file.is_none() || self.file != file {
             self.files += 1;
-            self.file = Some(file);
+            self.file = file;
         }
         tells
     }
@@ -214,13 +217,17 @@ mod tests {
 
     #[test]
     fn progress_is_told_as_subversion_does() {
-        let mut progress = RepProgress::default();
-        let told: Vec<i64> = (0..40)
-            .filter(|number| {
+        let told = |file: fn(Revnum) -> Option<Revnum>| -> Vec<i64> {
+            let mut progress = RepProgress::default();
+            let counts = |number: &i64| {
                 let revision = Revnum::new(*number).unwrap();
-                progress.counts(revision, revision)
-            })
-            .collect();
-        assert_eq!(told, [17, 34]);
+                progress.counts(revision, file(revision))
+            };
+            (0..40).filter(counts).collect()
+        };
+        assert_eq!(told(Some), [17, 34]);
+        assert_eq!(told(|_| None), [17, 34]);
+        let empty: [i64; 0] = [];
+        assert_eq!(told(|_| Some(Revnum::ZERO)), empty);
     }
 }
