@@ -5,6 +5,7 @@ mod checkout;
 mod cleanup;
 mod config;
 mod crash;
+mod damage;
 mod dump;
 mod export;
 mod externals;
