@@ -30,6 +30,7 @@ mod tls;
 mod tour;
 mod update;
 mod update_targets;
+mod writers;
 
 /// The `svn` under test.
 const SVN: &str = env!("CARGO_BIN_EXE_svn");
