@@ -413,9 +413,11 @@ fn break_steps(pair: &Pair, stride: usize, prepare: &str, repositories: &[&str],
             }
         }
     };
-    for kind in ["kill", "fail"] {
+    let all = std::env::var_os("SYLVAN_TEST_STRIDE").is_some();
+    let stride = if all { 1 } else { stride };
+    for (kind, error) in [("kill", ""), ("fail", ""), ("fail-from", ":ENOSPC")] {
         for step in (1..).step_by(stride) {
-            let plan = format!("{kind}:{step}");
+            let plan = format!("{kind}:{step}{error}");
             let prepared = shell(prepare);
             assert_eq!(prepared.code, 0, "{prepared:?}");
             let mut broken = pair.command(Path::new(SVNADMIN), &folder);

@@ -4,20 +4,27 @@ use super::*;
 
 /// Loads with a fault at one durable step, each time `stride` steps later, until the load comes to
 /// its end. Each time what is there is whole, and the rest of the stream loads behind it.
-fn break_loads(scene: &Scene, kind: &str, stride: usize) {
+/// `SYLVAN_TEST_STRIDE=1` tries all steps.
+fn break_loads(scene: &Scene, (kind, error): (&str, &str), stride: usize) {
+    let all = std::env::var_os("SYLVAN_TEST_STRIDE").is_some();
+    let stride = if all { 1 } else { stride };
     let folder = scene.pair.ours();
     let input = scene.input(&scene.stream);
     let rest = scene.pair.root().join("rest");
+    scene.copy("empty", &folder.join("w"));
+    let loaded = scene.ours("svnadmin", "load -q w", Some(&input));
+    loaded.has_success("an undisturbed load");
+    let whole = scene.ours("svnadmin", "dump -q w", None).stdout;
     for (round, step) in (1..).step_by(stride).enumerate() {
         scene.copy("empty", &folder.join("w"));
         let mut broken = scene.pair.command(Path::new(SVNADMIN), &folder);
         broken.args(["load", "-q", "w"]);
         broken.stdin(Stdio::from(File::open(&input).unwrap()));
         let broken = broken
-            .env("SYLVAN_FAULT", format!("{kind}:{step}"))
+            .env("SYLVAN_FAULT", format!("{kind}:{step}{error}"))
             .output();
         let broken = Run::from(broken.unwrap());
-        let what = format!("{kind} at step {step}: {broken:?}");
+        let what = format!("{kind} at step {step}{error}: {broken:?}");
         verify_with_both(scene, &what);
         let current = std::fs::read_to_string(folder.join("w/db/current")).unwrap();
         let youngest: u64 = current.trim().parse().unwrap();
@@ -39,7 +46,7 @@ fn break_loads(scene: &Scene, kind: &str, stride: usize) {
             verify_with_both(scene, &what);
         }
         let dump = scene.ours("svnadmin", "dump -q w", None);
-        assert!(dump.has_success(&what) == scene.stream, "{what}");
+        assert!(dump.has_success(&what) == whole, "{what}");
         if broken.code == 0 {
             assert!(step > 50, "a load has no steps");
             break;
@@ -56,12 +63,21 @@ fn verify_with_both(scene: &Scene, what: &str) {
 
 #[test]
 fn a_load_that_is_killed_at_any_step_goes_on_from_there() {
-    break_loads(&Scene::new(include_str!("copies.sh")), "kill", 7);
+    break_loads(&Scene::new(include_str!("copies.sh")), ("kill", ""), 7);
 }
 
 #[test]
 fn a_load_that_fails_at_any_step_goes_on_from_there() {
-    break_loads(&Scene::new(include_str!("copies.sh")), "fail", 19);
+    break_loads(&Scene::new(include_str!("copies.sh")), ("fail", ""), 19);
+}
+
+#[test]
+fn a_load_that_runs_into_a_full_disk_or_into_an_old_format_goes_on_from_there() {
+    let scene = Scene::new(include_str!("copies.sh"));
+    break_loads(&scene, ("fail-from", ":ENOSPC"), 37);
+    scene.shell("rm -rf empty; svnadmin create --compatible-version 1.5 empty");
+    break_loads(&scene, ("kill", ""), 29);
+    break_loads(&scene, ("fail-from", ":ENOSPC"), 41);
 }
 
 #[test]
