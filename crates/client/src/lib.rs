@@ -4,20 +4,25 @@
 //! the configuration, the cancellation flag.
 
 pub mod arguments;
+pub mod auto_props;
 pub mod cat;
 pub mod changelist;
 pub mod checkout;
 pub mod cleanup;
+pub mod commit;
 mod context;
 mod disk;
 pub mod export;
 pub mod externals;
+pub mod import;
 pub mod info;
 pub mod layout;
 pub mod list;
 pub mod location;
 pub mod log;
+pub mod log_message;
 mod order;
+mod path_driver;
 mod relocate;
 pub mod resolve;
 pub mod status;

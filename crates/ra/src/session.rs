@@ -5,6 +5,7 @@ use sylvan_core::{
     Depth, Error, ErrorCode, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Timestamp,
     Url,
 };
+use sylvan_delta::svndiff::Version;
 use sylvan_delta::{Editor, ReportEntry};
 
 pub use sylvan_core::repository::{
@@ -61,6 +62,20 @@ pub struct CommitOptions {
     pub lock_tokens: BTreeMap<RelPathBuf, String>,
     /// Whether the locks stay.
     pub keep_locks: bool,
+}
+
+/// How a session wants the new texts of nodes that had one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeltaFormat {
+    /// As they are.
+    Fulltext,
+    /// As svndiff against the old text.
+    Svndiff {
+        /// The version that the server reads.
+        version: Version,
+        /// How hard zlib is to try, if the version uses it.
+        level: u32,
+    },
 }
 
 /// Drives an editor with what is to be committed, up to `close_edit` (which makes the commit), or
@@ -177,6 +192,11 @@ pub trait Session: Send {
         report: &[ReportEntry],
         editor: &mut dyn Editor,
     ) -> Result<()>;
+
+    /// Tells how the commit editor wants new texts; new nodes' texts are always sent as they are.
+    fn delta_format(&mut self) -> Result<DeltaFormat> {
+        Ok(DeltaFormat::Fulltext)
+    }
 
     /// Commits what `drive` says to the editor that it is called with, whose root is the session's
     /// URL. Calls `abort_edit` if the drive fails.

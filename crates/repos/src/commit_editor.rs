@@ -142,7 +142,14 @@ impl<'a> CommitEditor<'a> {
     /// Checks that a node is as it was in the revision that the client has.
     fn check_up_to_date(&mut self, path: &RelPath, kind: NodeKind, base: Revnum) -> Result<()> {
         let txn = self.txn()?;
-        let created = txn.node(path)?.id.revision();
+        let node = txn.node(path)?;
+        // The root of a transaction in which nothing was changed yet is that of its base.
+        let id = if node.fresh_txn_root {
+            node.predecessor.as_ref()
+        } else {
+            Some(&node.id)
+        };
+        let created = id.and_then(|id| id.revision());
         if created.is_some_and(|created| base < created) {
             return Err(out_of_date(path, kind));
         }

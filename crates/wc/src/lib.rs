@@ -6,6 +6,7 @@
 
 pub mod base;
 pub mod cleanup;
+pub mod commit;
 pub mod conflict;
 pub mod crop;
 pub mod db;

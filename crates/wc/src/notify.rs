@@ -79,6 +79,32 @@ pub enum Action {
     UrlRedirect,
     /// Its working copy's format was raised.
     UpgradedPath,
+    /// Its changes are being committed.
+    CommitModified,
+    /// It is being committed as new.
+    CommitAdded,
+    /// It is being committed as new with history.
+    CommitCopied,
+    /// Its deletion is being committed.
+    CommitDeleted,
+    /// It is being committed in place of another node.
+    CommitReplaced,
+    /// Its text is being sent.
+    CommitText,
+    /// All was sent; the revision is being made.
+    CommitFinalizing,
+    /// It was locked in the repository.
+    Locked,
+    /// It was unlocked in the repository.
+    Unlocked,
+    /// It could not be locked; see `error`.
+    FailedLock,
+    /// It could not be unlocked; see `error`.
+    FailedUnlock,
+    /// A property of a revision was set.
+    RevpropSet,
+    /// A property of a revision was deleted.
+    RevpropDeleted,
 }
 
 /// What happened to the text or the properties of a node.
@@ -150,6 +176,8 @@ pub struct Notification {
     pub prop_name: Option<String>,
     /// The changelist it is about.
     pub changelist: Option<String>,
+    /// The folder to which the path is shown relative, instead of the current one.
+    pub prefix: Option<Dirent>,
 }
 
 impl Notification {
@@ -170,6 +198,7 @@ impl Notification {
             url: None,
             prop_name: None,
             changelist: None,
+            prefix: None,
         }
     }
 

@@ -64,6 +64,11 @@ pub(crate) mod item {
         one("dir-remove", path)
     }
 
+    /// Finishes the commit of a file: keywords are expanded anew, its size and time recorded.
+    pub(crate) fn file_commit(path: &RelPath) -> Vec<u8> {
+        one("file-commit", path)
+    }
+
     /// Sets the mode bits of a file.
     pub(crate) fn sync_file_flags(path: &RelPath) -> Vec<u8> {
         one("sync-file-flags", path)
@@ -291,7 +296,7 @@ impl Runner<'_> {
         if !recipe.special {
             install::sync_flags(root, &path, &recipe)?;
         }
-        if recipe.special || modified::is_modified(self.wc, &self.site, &path, &layer)? {
+        if modified::is_modified(self.wc, &self.site, &path, &layer)? {
             return Ok(None);
         }
         Ok(install::stat(root, &path)?.map(|(size, time)| (path, size, time)))

@@ -135,7 +135,13 @@ impl Error {
 
     /// Appends `other` at the innermost end; for errors met while cleaning up after this one.
     #[must_use]
-    pub fn attach(mut self, other: Self) -> Self {
+    pub fn attach(self, other: Self) -> Self {
+        self.append(other.wrap_code(ErrorCode::COMPOSED_ERROR))
+    }
+
+    /// Appends `other` at the innermost end as a further explanation.
+    #[must_use]
+    pub fn append(mut self, other: Self) -> Self {
         let mut link = &mut self.0;
         while link.cause.is_some() {
             link = &mut link
@@ -144,7 +150,7 @@ impl Error {
                 .expect("was some in the loop's condition")
                 .0;
         }
-        link.cause = Some(other.wrap_code(ErrorCode::COMPOSED_ERROR));
+        link.cause = Some(other);
         self
     }
 

@@ -3,6 +3,7 @@
 mod credentials;
 mod env;
 mod invocation;
+mod log_message;
 mod notify;
 mod options;
 mod subcommands;
@@ -10,9 +11,11 @@ mod subcommands;
 mod cat;
 mod checkout;
 mod cleanup;
+mod commit;
 mod conflict_text;
 mod export;
 mod help;
+mod import;
 mod info;
 mod list;
 mod log;
@@ -68,8 +71,10 @@ fn run_of(name: &str) -> Option<Run> {
         "cat" => cat::run,
         "checkout" => checkout::run,
         "cleanup" => cleanup::run,
+        "commit" => commit::run,
         "export" => export::run,
         "help" => help::run,
+        "import" => import::run,
         "info" => info::run,
         "list" => list::run,
         "log" => log::run,

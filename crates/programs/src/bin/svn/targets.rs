@@ -1,10 +1,10 @@
 //! The targets of a subcommand.
 
-use sylvan_client::target::{Argument, PathOrUrl, Target};
+use sylvan_client::target::{Argument, PathOrUrl, Target, canonical_path, canonical_url};
 use sylvan_client::{Context, arguments, resolve};
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::utf8;
-use sylvan_core::{Dirent, Error, ErrorCode, Result};
+use sylvan_core::{Dirent, Error, ErrorCode, Result, Url};
 
 use crate::env::Env;
 use crate::invocation::Invocation;
@@ -69,6 +69,19 @@ pub(crate) fn without_pegs(targets: &[Argument]) -> Result<Vec<Dirent>> {
         }
     }
     Ok(paths)
+}
+
+/// Returns a target as a path of which what looks like a peg revision is a part.
+pub(crate) fn verbatim_path(target: &Argument) -> Dirent {
+    canonical_path(&target.to_string())
+}
+
+/// Returns a target as a URL of which what looks like a peg revision is a part.
+///
+/// # Errors
+/// `BAD_URL` if it is none.
+pub(crate) fn verbatim_url(target: &Argument) -> Result<Url> {
+    canonical_url(&target.to_string())
 }
 
 /// Returns a target as it is where servers redirect it to, and tells of that.

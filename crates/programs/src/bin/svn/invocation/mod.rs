@@ -185,6 +185,14 @@ pub(crate) struct Options {
     pub(crate) file_data: Option<Vec<u8>>,
     /// `-F`.
     pub(crate) file: Option<String>,
+    /// `--force-log`.
+    pub(crate) force_log: bool,
+    /// `--editor-cmd`.
+    pub(crate) editor_cmd: Option<String>,
+    /// `--no-unlock`.
+    pub(crate) no_unlock: bool,
+    /// `--keep-changelists`.
+    pub(crate) keep_changelists: bool,
     /// `--encoding`.
     pub(crate) encoding: Option<String>,
     /// `--force-interactive`.

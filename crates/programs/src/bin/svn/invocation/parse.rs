@@ -89,6 +89,9 @@ impl Options {
             "auto-props" => &mut self.auto_props,
             "diff" => &mut self.show_diff,
             "force" => &mut self.force,
+            "force-log" => &mut self.force_log,
+            "no-unlock" => &mut self.no_unlock,
+            "keep-changelists" => &mut self.keep_changelists,
             "force-interactive" => &mut self.force_interactive,
             "human-readable" => &mut self.human_readable,
             "ignore-externals" => &mut self.ignore_externals,
@@ -142,6 +145,7 @@ impl Options {
             "config-option" => self.take_config_option(&text, out)?,
             "diff-cmd" => self.diff_cmd = Some(text),
             "diff3-cmd" => self.diff3_cmd = Some(text),
+            "editor-cmd" => self.editor_cmd = Some(text),
             "extensions" => self.extensions = Some(text),
             "file" => {
                 self.file_data = Some(read_file(&text)?);

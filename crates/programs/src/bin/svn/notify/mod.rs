@@ -31,6 +31,8 @@ pub(crate) struct Notifier {
     changed: bool,
     external_failed: bool,
     print_failed: bool,
+    /// Whether a line of dots was begun, one for each text sent.
+    text_sent: bool,
     conflicts: Conflicts,
 }
 
@@ -54,6 +56,7 @@ impl Notifier {
             changed: false,
             external_failed: false,
             print_failed: false,
+            text_sent: false,
             conflicts: Conflicts::default(),
         }
     }
@@ -93,15 +96,15 @@ impl Notifier {
 
     /// Shows a path as the user would name it from here.
     pub(crate) fn local(&self, path: &Dirent) -> String {
-        match path.strip_prefix(&self.current_dir) {
-            Some("") => ".".to_owned(),
-            Some(below) => below.to_owned(),
-            None => path.local_style().to_owned(),
-        }
+        relative(path, &self.current_dir)
     }
 
     fn print(&mut self, out: &mut Output, what: &Notification) -> Result<()> {
-        let path = what.url.clone().unwrap_or_else(|| self.local(&what.path));
+        let path = match (&what.url, &what.prefix) {
+            (Some(url), _) => url.clone(),
+            (None, Some(prefix)) => relative(&what.path, prefix),
+            (None, None) => self.local(&what.path),
+        };
         let is_done = match what.action {
             Action::UpdateStarted
             | Action::UpdateCompleted
@@ -112,6 +115,16 @@ impl Notifier {
             }
             Action::UpdateUpdate | Action::UpdateAdd | Action::Exists | Action::TreeConflict => {
                 self.print_columns(out, what, &path)?;
+                false
+            }
+            Action::CommitText | Action::CommitFinalizing => {
+                self.print_sending(out, what.action)?;
+                false
+            }
+            Action::FailedLock | Action::FailedUnlock => {
+                if let Some(error) = &what.error {
+                    error::warn(out, PROGRAM.name, error);
+                }
                 false
             }
             _ => {
@@ -256,6 +269,19 @@ impl Notifier {
         }
     }
 
+    fn print_sending(&mut self, out: &mut Output, action: Action) -> Result<()> {
+        if action == Action::CommitText {
+            if !std::mem::replace(&mut self.text_sent, true) {
+                out.print("Transmitting file data ")?;
+            }
+            return out.print(".");
+        }
+        if self.text_sent {
+            out.line("done")?;
+        }
+        out.line("Committing transaction...")
+    }
+
     /// Prints what needs no columns.
     fn print_line(&mut self, out: &mut Output, what: &Notification, path: &str) -> Result<()> {
         if let Some(line) = self.skipped(what, path) {
@@ -298,6 +324,19 @@ impl Notifier {
                 None => return Ok(()),
             },
             Action::UpgradedPath => format!("Upgraded '{path}'"),
+            Action::CommitModified => format!("Sending        {path}"),
+            Action::CommitAdded | Action::CommitCopied if is_binary(what) => {
+                format!("Adding  (bin)  {path}")
+            }
+            Action::CommitAdded | Action::CommitCopied => format!("Adding         {path}"),
+            Action::CommitDeleted => format!("Deleting       {path}"),
+            Action::CommitReplaced => format!("Replacing      {path}"),
+            Action::Locked => {
+                let owner = what.lock.as_ref().map_or("", |lock| &lock.owner);
+                format!("'{path}' locked by user '{owner}'.")
+            }
+            Action::Unlocked => format!("'{path}' unlocked."),
+            Action::RevpropSet | Action::RevpropDeleted => revprop_line(what),
             Action::UrlRedirect => format!("Redirecting to URL '{path}':"),
             Action::PathNonexistent => format!("'{path}' is not under version control"),
             _ => return Ok(()),
@@ -329,6 +368,25 @@ impl Notifier {
             Action::SkipConflicted => format!("Skipped '{path}' -- Node remains in conflict"),
             _ => return None,
         })
+    }
+}
+
+/// Shows a path relative to a folder, if it is below.
+fn relative(path: &Dirent, folder: &Dirent) -> String {
+    match path.strip_prefix(folder) {
+        Some("") => ".".to_owned(),
+        Some(below) => below.to_owned(),
+        None => path.local_style().to_owned(),
+    }
+}
+
+fn revprop_line(what: &Notification) -> String {
+    let name = what.prop_name.as_deref().unwrap_or_default();
+    let rev = what.rev.unwrap_or_default();
+    if what.action == Action::RevpropSet {
+        format!("property '{name}' set on repository revision {rev}")
+    } else {
+        format!("property '{name}' deleted from repository revision {rev}")
     }
 }
 
