@@ -39,3 +39,20 @@ pub fn paths(
     }
     Ok(found.into_iter().collect())
 }
+
+/// Puts files into a changelist, or with `None` out of the one they are in.
+///
+/// # Errors
+/// Those of [`sylvan_wc::changelist::set`]; `E155007` outside of a working copy.
+pub fn set(
+    context: &Context,
+    path: &Dirent,
+    changelist: Option<&str>,
+    depth: Depth,
+    only: &[String],
+    notify: &mut sylvan_wc::notify::NotifyFn<'_>,
+) -> Result<()> {
+    let (mut wc, target) = WorkingCopy::open(&context.absolute(path), &context.wc)?;
+    let cancel = &context.cancel;
+    sylvan_wc::changelist::set(&mut wc, &target, changelist, depth, only, cancel, notify)
+}

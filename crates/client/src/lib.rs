@@ -3,6 +3,7 @@
 //! Each operation takes a [`Context`], which carries what it may use: the sessions opened so far,
 //! the configuration, the cancellation flag.
 
+pub mod add;
 pub mod arguments;
 pub mod auto_props;
 pub mod cat;
@@ -11,6 +12,8 @@ pub mod checkout;
 pub mod cleanup;
 pub mod commit;
 mod context;
+pub mod copy;
+pub mod delete;
 mod disk;
 pub mod export;
 pub mod externals;
@@ -23,8 +26,11 @@ pub mod log;
 pub mod log_message;
 mod order;
 mod path_driver;
+pub mod proplist;
+pub mod propset;
 mod relocate;
 pub mod resolve;
+pub mod revert;
 pub mod status;
 mod switch;
 pub mod target;

@@ -18,6 +18,7 @@ mod hostile;
 mod http;
 mod import;
 mod interrupt;
+mod local;
 mod mistakes;
 mod output;
 mod raw_paths;

@@ -250,6 +250,11 @@ fn fill(file: &NewFile, source: Source<'_>, recipe: &Recipe) -> Result<()> {
     file.write_all(&translated)
 }
 
+/// Copies a file as it is.
+pub(crate) fn copy_plain(file: &NewFile, source: Source<'_>) -> Result<()> {
+    copy(file, source, |bytes, out| out(bytes))
+}
+
 fn copy(
     file: &NewFile,
     source: Source<'_>,

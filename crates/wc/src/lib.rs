@@ -4,12 +4,17 @@
 //! [`WorkingCopy`] is one working copy that was found or made; [`db::Db`] its database. The crate
 //! knows no network: what comes from a repository arrives through `sylvan_delta::Editor`.
 
+pub mod add;
+pub mod auto_props;
 pub mod base;
+pub mod changelist;
 pub mod cleanup;
 pub mod commit;
 pub mod conflict;
+pub mod copy;
 pub mod crop;
 pub mod db;
+pub mod delete;
 pub mod external;
 #[doc(hidden)]
 pub mod fuzz;
@@ -23,14 +28,17 @@ mod path_error;
 mod prej;
 pub mod pristine;
 pub mod props;
+pub mod propset;
 pub mod relocate;
 pub mod report;
+pub mod revert;
 pub mod revision_status;
 pub mod scan;
 mod site;
 pub mod status;
 pub mod update;
 pub mod work_queue;
+mod working;
 mod working_copy;
 
 pub use options::Options;

@@ -102,7 +102,7 @@ pub(crate) fn would_translate(
     Ok(before.finalize() != after.finalize())
 }
 
-fn read_through(
+pub(crate) fn read_through(
     tree: &Dir,
     path: &RelPath,
     mut take: impl FnMut(&[u8]) -> Result<()>,
@@ -119,4 +119,37 @@ fn read_through(
             count => take(&buffer[..count])?,
         }
     }
+}
+
+/// Tells whether a working file is not what installing its pristine text would write.
+///
+/// # Errors
+/// Those of reading the files.
+pub(crate) fn differs_as_installed(
+    (tree, path, meta): (&Dir, &RelPath, sylvan_io::file::Meta),
+    (adm, pristine, expected): (&Dir, &RelPath, Sha1),
+    recipe: &crate::install::Recipe,
+) -> Result<bool> {
+    if meta.kind == FileKind::Symlink {
+        return Ok(Sha1::of(&special::link_content(&tree.read_link(path)?)) != expected);
+    }
+    if recipe.special {
+        return Ok(true);
+    }
+    let Some(translation) = &recipe.translation else {
+        return Ok(normal_sha1(tree, path, None)? != expected);
+    };
+    let mut installed = sha1::Sha1::new();
+    let mut translator = translation.to_working();
+    let mut out = Vec::new();
+    read_through(adm, pristine, |bytes| {
+        out.clear();
+        translator.push(bytes, &mut out)?;
+        installed.update(&out);
+        Ok(())
+    })?;
+    out.clear();
+    translator.finish(&mut out)?;
+    installed.update(&out);
+    Ok(normal_sha1(tree, path, None)? != Sha1(installed.finalize().into()))
 }

@@ -3,7 +3,7 @@
 use sylvan_core::{Dirent, Error, Lock, NodeKind, Revnum};
 
 /// What happened to the path of a [`Notification`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// Scheduled for addition.
     Add,
@@ -105,6 +105,16 @@ pub enum Action {
     RevpropSet,
     /// A property of a revision was deleted.
     RevpropDeleted,
+    /// The property `prop_name` was added or got another value.
+    PropertySet,
+    /// The property `prop_name` was deleted.
+    PropertyDeleted,
+    /// The property `prop_name` was to be deleted, but there is none.
+    PropertyDeletedNonexistent,
+    /// It is in `changelist` now.
+    ChangelistSet,
+    /// It is not in `changelist` any more.
+    ChangelistClear,
 }
 
 /// What happened to the text or the properties of a node.

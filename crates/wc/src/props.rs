@@ -1,10 +1,11 @@
 //! Properties of nodes as the database has them.
 
 use sylvan_core::skel;
-use sylvan_core::{Error, ErrorCode, Props, RelPath, RelPathBuf, Result};
+use sylvan_core::{Depth, Error, ErrorCode, NodeKind, Props, RelPath, RelPathBuf, Result};
 
 use crate::WorkingCopy;
 use crate::db::{Node, Presence};
+use crate::working::{self, Current};
 
 /// The property with ignore patterns for one folder.
 pub(crate) const IGNORE: &str = "svn:ignore";
@@ -150,4 +151,69 @@ fn no_props(wc: &WorkingCopy, path: &RelPath) -> Error {
             wc.local_path(path)
         ),
     )
+}
+
+/// Lists properties at and below a node, as deep as asked for, by path: the pristine ones, or with
+/// local changes. Nodes without any are left out; with `changelists`, those that are not members.
+///
+/// # Errors
+/// `E155010` if there is no such node, and those of the database.
+pub fn list(
+    wc: &WorkingCopy,
+    path: &RelPath,
+    depth: Depth,
+    pristine: bool,
+    changelists: &[String],
+) -> Result<Vec<(RelPathBuf, Props)>> {
+    let db = wc.db();
+    let target = db
+        .current(path)?
+        .ok_or_else(|| crate::not_found(wc, path))?;
+    let nodes = match depth {
+        Depth::Infinity => db.current_within(path)?,
+        Depth::Files | Depth::Immediates => {
+            let mut nodes = vec![target];
+            nodes.extend(db.current_children(path)?);
+            nodes.retain(|node| {
+                depth != Depth::Files || *node.path == *path || node.layer.kind == NodeKind::File
+            });
+            nodes
+        }
+        Depth::Empty | Depth::Exclude => vec![target],
+    };
+    let mut found = Vec::new();
+    for node in nodes {
+        let member = |name: &String| changelists.contains(name);
+        if !changelists.is_empty() && !node.actual.changelist.as_ref().is_some_and(member) {
+            continue;
+        }
+        let props = match node.layer.presence {
+            Presence::Normal | Presence::Incomplete if pristine => node.pristine_props()?,
+            Presence::Normal | Presence::Incomplete => node.props()?,
+            Presence::BaseDeleted if pristine => covered_props(wc, &node)?,
+            _ if *node.path == *path => Props::new(),
+            _ => continue,
+        };
+        if !props.is_empty() {
+            found.push((node.path, props));
+        }
+    }
+    Ok(found)
+}
+
+/// Reads the properties of the layer that a deletion covers.
+fn covered_props(wc: &WorkingCopy, node: &Current) -> Result<Props> {
+    let stored = wc.db().row(
+        working::SELECT_DELETED_PROPS,
+        rusqlite::params![
+            wc.db().wc_id(),
+            node.path.as_str(),
+            working::as_i64(node.layer.op_depth)
+        ],
+        |row| {
+            row.get::<_, Option<Vec<u8>>>(0)
+                .map_err(crate::db::sqlite_error)
+        },
+    )?;
+    stored.flatten().as_deref().map_or(Ok(Props::new()), parse)
 }

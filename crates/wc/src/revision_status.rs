@@ -64,6 +64,12 @@ pub fn read_recorded(
     })
 }
 
+/// Returns the oldest and the youngest revision of BASE at and below a node.
+pub(crate) fn base_range(wc: &WorkingCopy, path: &RelPath) -> Result<Option<(Revnum, Revnum)>> {
+    let (oldest, youngest) = revision_range(wc.db(), &Range::of(path), Revisions::Current)?;
+    Ok(oldest.zip(youngest))
+}
+
 fn revision_range(
     db: &Db,
     range: &Range,

@@ -187,6 +187,17 @@ pub(crate) fn origin(wc: &WorkingCopy, node: &Node) -> Result<Origin> {
     })
 }
 
+/// Finds where an added node was before it was moved here, and the op-depth of the deletion there.
+pub(crate) fn moved_from(wc: &WorkingCopy, node: &Node) -> Result<Option<(RelPathBuf, usize)>> {
+    let Some(top) = node.top() else {
+        return Ok(None);
+    };
+    let root = prefix(&node.path, top.op_depth);
+    let rest = node.path.strip_prefix(root).unwrap_or(RelPath::ROOT);
+    let found = wc.db().moved_from(root)?;
+    Ok(found.map(|(from, op_depth)| (from.join(rest), op_depth)))
+}
+
 /// Returns the first `depth` components of a path.
 pub(crate) fn prefix(path: &RelPath, depth: usize) -> &RelPath {
     let mut at = path;

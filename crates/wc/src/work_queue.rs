@@ -20,7 +20,7 @@
 
 use rusqlite::params;
 use sylvan_core::skel::Skel;
-use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf, Result, Timestamp};
+use sylvan_core::{Error, ErrorCode, Props, RelPath, RelPathBuf, Result, Timestamp};
 use sylvan_io::Cancel;
 
 use crate::db::write as rows;
@@ -67,6 +67,26 @@ pub(crate) mod item {
     /// Finishes the commit of a file: keywords are expanded anew, its size and time recorded.
     pub(crate) fn file_commit(path: &RelPath) -> Vec<u8> {
         one("file-commit", path)
+    }
+
+    /// Removes a folder with all in it.
+    pub(crate) fn dir_remove_all(path: &RelPath) -> Vec<u8> {
+        Skel::list([
+            Skel::atom("dir-remove"),
+            Skel::atom(path.as_str()),
+            Skel::number(1),
+        ])
+        .to_bytes()
+    }
+
+    /// Moves a file or folder, mostly one that was prepared in the administrative folder.
+    pub(crate) fn file_move(from: &RelPath, to: &RelPath) -> Vec<u8> {
+        Skel::list([
+            Skel::atom("file-move"),
+            Skel::atom(from.as_str()),
+            Skel::atom(to.as_str()),
+        ])
+        .to_bytes()
     }
 
     /// Sets the mode bits of a file.
@@ -273,7 +293,15 @@ impl Runner<'_> {
     }
 
     fn sync_file_flags(&self, path: &RelPath) -> Result<()> {
-        let (_, recipe) = self.recipe(path, false)?;
+        let Some(current) = self.db.current(path)? else {
+            return Ok(());
+        };
+        // The user's properties count, not the pristine ones.
+        let mut recipe = recipe_with(self.wc, &current.layer, &current.props()?, false)?;
+        // But a file is made read-only when that is committed, not before.
+        recipe.read_only &= current
+            .pristine_props()?
+            .contains_key(sylvan_core::props::SVN_NEEDS_LOCK);
         if recipe.special {
             return Ok(());
         }
@@ -366,7 +394,16 @@ pub(crate) fn record_files(db: &Db, files: &[FileInfo]) -> Result<()> {
 
 /// Reads how the working file of a layer is made.
 pub(crate) fn recipe_of(wc: &WorkingCopy, layer: &Layer, use_commit_times: bool) -> Result<Recipe> {
-    let props = layer.props()?;
+    recipe_with(wc, layer, &layer.props()?, use_commit_times)
+}
+
+/// As [`recipe_of`], with other properties than the pristine ones.
+pub(crate) fn recipe_with(
+    wc: &WorkingCopy,
+    layer: &Layer,
+    props: &Props,
+    use_commit_times: bool,
+) -> Result<Recipe> {
     let repos = match layer.repos_id {
         Some(id) => Some(wc.db().repository(id)?),
         None => None,
@@ -378,7 +415,7 @@ pub(crate) fn recipe_of(wc: &WorkingCopy, layer: &Layer, use_commit_times: bool)
     };
     let nowhere = sylvan_core::Url::parse("file:///")?;
     Ok(Recipe::new(
-        &props,
+        props,
         &RecipeInfo {
             repos_root: repos.as_ref().map_or(&nowhere, |repos| &repos.root),
             repos_path: layer.repos_path.as_deref().filter(|_| layer.op_depth == 0),

@@ -145,7 +145,7 @@ impl Layer {
         }
     }
 
-    fn read(row: &Row<'_>) -> Result<Self> {
+    pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
         let presence = text(row, 2)?;
         let kind = text(row, 3)?;
         Ok(Self {
@@ -196,10 +196,15 @@ pub struct Actual {
 
 impl Actual {
     fn read(row: &Row<'_>) -> Result<Self> {
+        Self::read_at(row, 1)
+    }
+
+    /// Reads the three columns from `first` on.
+    pub(crate) fn read_at(row: &Row<'_>, first: usize) -> Result<Self> {
         Ok(Self {
-            changelist: text(row, 1)?.map(str::to_owned),
-            properties: blob(row, 2)?.map(<[u8]>::to_vec),
-            conflict: blob(row, 3)?.map(<[u8]>::to_vec),
+            changelist: text(row, first)?.map(str::to_owned),
+            properties: blob(row, first + 1)?.map(<[u8]>::to_vec),
+            conflict: blob(row, first + 2)?.map(<[u8]>::to_vec),
         })
     }
 }

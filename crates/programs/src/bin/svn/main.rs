@@ -8,17 +8,29 @@ mod notify;
 mod options;
 mod subcommands;
 
+mod add;
 mod cat;
+mod changelist;
 mod checkout;
 mod cleanup;
 mod commit;
 mod conflict_text;
+mod copy;
+mod delete;
 mod export;
 mod help;
 mod import;
 mod info;
 mod list;
 mod log;
+mod mkdir;
+mod move_;
+mod propdel;
+mod propget;
+mod proplist;
+mod props;
+mod propset;
+mod revert;
 mod similar;
 mod size;
 mod status;
@@ -68,16 +80,27 @@ type Run = fn(&mut Env, &Invocation) -> Result<Exit>;
 /// Returns what runs a subcommand, `None` if it is known but not built yet.
 fn run_of(name: &str) -> Option<Run> {
     Some(match name {
+        "add" => add::run,
         "cat" => cat::run,
+        "changelist" => changelist::run,
         "checkout" => checkout::run,
         "cleanup" => cleanup::run,
         "commit" => commit::run,
+        "copy" => copy::run,
+        "delete" => delete::run,
         "export" => export::run,
         "help" => help::run,
         "import" => import::run,
         "info" => info::run,
         "list" => list::run,
         "log" => log::run,
+        "mkdir" => mkdir::run,
+        "move" => move_::run,
+        "propdel" => propdel::run,
+        "propget" => propget::run,
+        "proplist" => proplist::run,
+        "propset" => propset::run,
+        "revert" => revert::run,
         "status" => status::run,
         "update" => update::run,
         "--version" => version::run,

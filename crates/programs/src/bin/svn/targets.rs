@@ -15,8 +15,21 @@ use crate::notify::{Notifier, Operation};
 /// # Errors
 /// What [`arguments::resolve`] gives.
 pub(crate) fn read(env: &mut Env, inv: &Invocation, context: &Context) -> Result<Vec<Argument>> {
+    read_after(env, inv, context, 0)
+}
+
+/// As [`read`], from the operands after the first `skip`.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_after(
+    env: &mut Env,
+    inv: &Invocation,
+    context: &Context,
+    skip: usize,
+) -> Result<Vec<Argument>> {
     let mut texts = Vec::with_capacity(inv.operands.len());
-    for operand in &inv.operands {
+    for operand in inv.operands.iter().skip(skip) {
         texts.push(utf8::os_text(operand)?.to_owned());
     }
     texts.extend(inv.targets.iter().flatten().cloned());
@@ -41,6 +54,95 @@ pub(crate) fn read_or_current(
         targets.push(Argument::current_dir());
     }
     Ok(targets)
+}
+
+/// Requires targets to be all URLs or all local paths; tells whether they are URLs.
+///
+/// # Errors
+/// `ILLEGAL_TARGET`.
+pub(crate) fn are_urls(targets: &[Argument]) -> Result<bool> {
+    let urls = targets.iter().filter(|target| target.at.is_url()).count();
+    if urls != 0 && urls != targets.len() {
+        return Err(Error::new(
+            ErrorCode::ILLEGAL_TARGET,
+            "Cannot mix repository and working copy targets",
+        ));
+    }
+    Ok(urls != 0)
+}
+
+/// As [`are_urls`], for subcommands that have it as a mistake in their arguments.
+///
+/// # Errors
+/// `CL_ARG_PARSING_ERROR`.
+pub(crate) fn must_agree(targets: &[Argument]) -> Result<bool> {
+    are_urls(targets).map_err(|error| error.wrap_code(ErrorCode::CL_ARG_PARSING_ERROR))
+}
+
+/// Refuses a log message where nothing is committed.
+///
+/// # Errors
+/// `CL_UNNECESSARY_LOG_MESSAGE`.
+pub(crate) fn refuse_message(inv: &Invocation) -> Result<()> {
+    if inv.message.is_none() && inv.file_data.is_none() && inv.revprops.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::CL_UNNECESSARY_LOG_MESSAGE,
+        "Local, non-commit operations do not take a log message or revision properties",
+    ))
+}
+
+/// Goes on after errors that are about one target alone, which become warnings.
+#[derive(Debug)]
+pub(crate) struct Attempts {
+    codes: &'static [ErrorCode],
+    seen: Vec<ErrorCode>,
+}
+
+impl Attempts {
+    /// Errors of these codes are warned about.
+    pub(crate) const fn new(codes: &'static [ErrorCode]) -> Self {
+        Self {
+            codes,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Takes what came of one target.
+    ///
+    /// # Errors
+    /// Those that are not warned about.
+    pub(crate) fn take(&mut self, env: &mut Env, quiet: bool, done: Result<()>) -> Result<()> {
+        let Err(error) = done else {
+            return Ok(());
+        };
+        if !self.codes.contains(&error.code()) {
+            return Err(error);
+        }
+        if !quiet {
+            env.warn(&error);
+        }
+        if !self.seen.contains(&error.code()) {
+            self.seen.push(error.code());
+        }
+        Ok(())
+    }
+
+    /// Says in the end what was wrong with some targets.
+    ///
+    /// # Errors
+    /// `ILLEGAL_TARGET` if anything was.
+    pub(crate) fn result(self, reason: impl Fn(ErrorCode) -> &'static str) -> Result<()> {
+        if self.seen.is_empty() {
+            return Ok(());
+        }
+        let error = Error::from_code(ErrorCode::ILLEGAL_TARGET);
+        Err(self
+            .seen
+            .into_iter()
+            .fold(error, |error, code| error.context(reason(code))))
+    }
 }
 
 /// Requires targets to be local paths.

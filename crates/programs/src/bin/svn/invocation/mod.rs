@@ -187,8 +187,6 @@ pub(crate) struct Options {
     pub(crate) file: Option<String>,
     /// `--force-log`.
     pub(crate) force_log: bool,
-    /// `--editor-cmd`.
-    pub(crate) editor_cmd: Option<String>,
     /// `--no-unlock`.
     pub(crate) no_unlock: bool,
     /// `--keep-changelists`.
@@ -207,4 +205,20 @@ pub(crate) struct Options {
     pub(crate) auto_props: bool,
     /// `--no-auto-props`.
     pub(crate) no_auto_props: bool,
+    /// `--keep-local`.
+    pub(crate) keep_local: bool,
+    /// `--remove`.
+    pub(crate) remove: bool,
+    /// `--remove-added`.
+    pub(crate) remove_added: bool,
+    /// `--revprop`.
+    pub(crate) revprop: bool,
+    /// `--show-inherited-props`.
+    pub(crate) show_inherited_props: bool,
+    /// `--allow-mixed-revisions`.
+    pub(crate) allow_mixed_revisions: bool,
+    /// `--pin-externals`.
+    pub(crate) pin_externals: bool,
+    /// `--editor-cmd`.
+    pub(crate) editor_cmd: Option<String>,
 }

@@ -85,6 +85,13 @@ impl Options {
 
     fn flag(&mut self, key: &str) -> Option<&mut bool> {
         Some(match key {
+            "allow-mixed-revisions" => &mut self.allow_mixed_revisions,
+            "keep-local" => &mut self.keep_local,
+            "pin-externals" => &mut self.pin_externals,
+            "remove" => &mut self.remove,
+            "remove-added" => &mut self.remove_added,
+            "revprop" => &mut self.revprop,
+            "show-inherited-props" => &mut self.show_inherited_props,
             "adds-as-modification" => &mut self.adds_as_modification,
             "auto-props" => &mut self.auto_props,
             "diff" => &mut self.show_diff,

@@ -311,6 +311,16 @@ impl Notifier {
             Action::Resolved => format!("Resolved conflicted state of '{path}'"),
             Action::Add | Action::Copy if is_binary(what) => format!("A  (bin)  {path}"),
             Action::Add => format!("A         {path}"),
+            Action::PropertySet => format!("property '{}' set on '{path}'", property(what)),
+            Action::PropertyDeleted => {
+                format!("property '{}' deleted from '{path}'.", property(what))
+            }
+            Action::PropertyDeletedNonexistent => format!(
+                "Attempting to delete nonexistent property '{}' on '{path}'",
+                property(what)
+            ),
+            Action::ChangelistSet => format!("A [{}] {path}", changelist(what)),
+            Action::ChangelistClear => format!("D [{}] {path}", changelist(what)),
             Action::Delete => self.change(format!("D         {path}")),
             Action::StatusExternal => {
                 format!("\nPerforming status on external item at '{path}':")
@@ -388,6 +398,14 @@ fn revprop_line(what: &Notification) -> String {
     } else {
         format!("property '{name}' deleted from repository revision {rev}")
     }
+}
+
+fn property(what: &Notification) -> &str {
+    what.prop_name.as_deref().unwrap_or_default()
+}
+
+fn changelist(what: &Notification) -> &str {
+    what.changelist.as_deref().unwrap_or_default()
 }
 
 fn is_binary(what: &Notification) -> bool {
