@@ -22,7 +22,7 @@ fn path(path: &str) -> RelPathBuf {
     RelPathBuf::new(path).unwrap()
 }
 
-fn shown<T>(result: Result<T, Error>, show: impl FnOnce(T) -> String) -> String {
+pub(crate) fn shown<T>(result: Result<T, Error>, show: impl FnOnce(T) -> String) -> String {
     match result {
         Ok(value) => show(value),
         Err(error) => error.chain().fold(String::new(), |mut text, link| {
@@ -32,7 +32,10 @@ fn shown<T>(result: Result<T, Error>, show: impl FnOnce(T) -> String) -> String 
     }
 }
 
-fn theirs(result: Result<Vec<Item>, String>, show: impl Fn(&[Item]) -> String) -> String {
+pub(crate) fn theirs(
+    result: Result<Vec<Item>, String>,
+    show: impl Fn(&[Item]) -> String,
+) -> String {
     match result {
         Ok(items) => show(&items),
         Err(failure) => failure,
@@ -40,13 +43,13 @@ fn theirs(result: Result<Vec<Item>, String>, show: impl Fn(&[Item]) -> String) -
 }
 
 /// A repository and both programs that know it.
-struct Both {
-    repos: Repos,
-    server: Server,
+pub(crate) struct Both {
+    pub(crate) repos: Repos,
+    pub(crate) server: Server,
 }
 
 impl Both {
-    fn open(repository: &Path) -> Self {
+    pub(crate) fn open(repository: &Path) -> Self {
         Self {
             repos: Repos::open(repository).unwrap(),
             server: Server::open(repository),
@@ -54,7 +57,7 @@ impl Both {
     }
 
     /// Returns all paths that ever were.
-    fn paths(&self) -> Vec<RelPathBuf> {
+    pub(crate) fn paths(&self) -> Vec<RelPathBuf> {
         let youngest = self.repos.fs().youngest().unwrap();
         let mut all = BTreeSet::new();
         for number in 0..=youngest.number() {

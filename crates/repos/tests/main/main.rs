@@ -6,6 +6,7 @@ mod create;
 mod drives;
 mod history;
 mod hooks;
+mod listings;
 mod model;
 mod scene;
 mod wire;
