@@ -35,7 +35,7 @@ impl HooksEnv {
         let Some(path) = path else {
             return Ok(Self::default());
         };
-        let mut file = ConfigFile::with_case_sensitive_options();
+        let mut file = ConfigFile::with_case_sensitive_names();
         file.load(path)?;
         Ok(Self(file))
     }

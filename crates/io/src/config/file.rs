@@ -12,13 +12,13 @@ const MAX_EXPANDED: usize = 1 << 20;
 /// … and none replaces more variables.
 const MAX_REPLACED: usize = 10_000;
 
-/// One file of configuration: options in sections, each by name regardless of case.
+/// One file of configuration: options in sections, each by name, mostly regardless of case.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFile {
     sections: Vec<Section>,
     by_name: BTreeMap<String, usize>,
-    /// Whether every name is kept in its case, as for passwords and access rules.
-    case_sensitive_options: bool,
+    /// Whether names of sections and options that differ by case are two.
+    case_sensitive: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -39,10 +39,10 @@ struct ConfigEntry {
 }
 
 impl ConfigFile {
-    /// Makes an empty file whose option names differ by case.
-    pub fn with_case_sensitive_options() -> Self {
+    /// Makes an empty file in which sections and options differ by case.
+    pub fn with_case_sensitive_names() -> Self {
         Self {
-            case_sensitive_options: true,
+            case_sensitive: true,
             ..Self::default()
         }
     }
@@ -116,7 +116,7 @@ impl ConfigFile {
     /// A section that exists has the options of `[DEFAULT]` too.
     pub fn get(&self, section: &str, option: &str) -> Option<&str> {
         let section = self.section(section)?;
-        let key = self.option_key(option);
+        let key = self.key(option);
         if let Some(at) = section.by_name.get(&key) {
             return Some(section.options[*at].value());
         }
@@ -130,7 +130,7 @@ impl ConfigFile {
     /// Returns the value of an option of the section itself as it was written, with its variables.
     pub fn raw_value(&self, section: &str, option: &str) -> Option<&str> {
         let section = self.section(section)?;
-        let at = section.by_name.get(&self.option_key(option))?;
+        let at = section.by_name.get(&self.key(option))?;
         Some(&section.options[*at].raw)
     }
 
@@ -202,21 +202,21 @@ impl ConfigFile {
 
     fn section(&self, name: &str) -> Option<&Section> {
         self.by_name
-            .get(&name.to_ascii_lowercase())
+            .get(&self.key(name))
             .map(|at| &self.sections[*at])
     }
 
-    fn option_key(&self, option: &str) -> String {
-        if self.case_sensitive_options {
-            option.to_owned()
+    fn key(&self, name: &str) -> String {
+        if self.case_sensitive {
+            name.to_owned()
         } else {
-            option.to_ascii_lowercase()
+            name.to_ascii_lowercase()
         }
     }
 
     fn put(&mut self, section: &str, option: &str, value: &str) {
-        let option_key = self.option_key(option);
-        let key = section.to_ascii_lowercase();
+        let option_key = self.key(option);
+        let key = self.key(section);
         let at = *self.by_name.entry(key).or_insert_with(|| {
             self.sections.push(Section {
                 name: section.to_owned(),
@@ -248,7 +248,7 @@ impl ConfigFile {
             .into_iter()
             .flat_map(|section| &section.options)
             .filter(has_variable)
-            .map(|option| (self.option_key(&option.name), option.raw.clone()))
+            .map(|option| (self.key(&option.name), option.raw.clone()))
             .collect();
         for at in 0..self.sections.len() {
             let section = &self.sections[at];
@@ -257,7 +257,7 @@ impl ConfigFile {
                 .iter()
                 .map(|option| {
                     has_variable(&option)
-                        .then(|| self.expand(section, &self.option_key(&option.name), &option.raw))
+                        .then(|| self.expand(section, &self.key(&option.name), &option.raw))
                 })
                 .collect();
             let inherited = inherited
@@ -294,7 +294,7 @@ impl ConfigFile {
             let Some((name, behind)) = after.split_once(")s") else {
                 break;
             };
-            let key = self.option_key(name);
+            let key = self.key(name);
             match self.raw(section, &key) {
                 Some(value) => {
                     expanding.begin(&key)?;

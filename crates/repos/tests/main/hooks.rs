@@ -258,10 +258,11 @@ fn hooks_have_the_environment_that_the_file_says() {
         own.map(str::to_owned).collect::<Vec<_>>().join(" ")
     };
     let conf = scene.repos.conf_path().join("hooks-env");
-    std::fs::write(conf, "[default]\nLang = a\n[pre-commit]\nX = 1\nY = 2\n").unwrap();
+    let text = "[default]\nLang = a\n[Pre-Commit]\nZ = 3\n[pre-commit]\nX = 1\nY = 2\nx = 4\n";
+    std::fs::write(conf, text).unwrap();
     assert_eq!(variables(&scene, "a"), "");
     scene.repos.use_hooks_env(None);
-    assert_eq!(variables(&scene, "b"), "Lang=a X=1 Y=2");
+    assert_eq!(variables(&scene, "b"), "Lang=a x=4 X=1 Y=2");
     let elsewhere = scene.dir.path().join("env");
     scene.repos.use_hooks_env(Some(&elsewhere));
     assert_eq!(variables(&scene, "c"), "");
