@@ -176,6 +176,10 @@ fn words_that_make_no_sense() {
         build-repcache -r 1:0 r
         build-repcache -r 99 r
         lslocks r a b
+        lslocks r .svn
+        lslocks r trunk/.svn@2
+        lslocks r svn://x/y/../z
+        lslocks r svn://x/y@3
         ",
     );
 }
@@ -239,7 +243,9 @@ fn locks_are_described() {
     let pair = scene();
     let script = "svnadmin lock -q r trunk/f2 jo text opaquelocktoken:1
         svnadmin lock -q r trunk/f3 jo empty opaquelocktoken:2
-        svnadmin lock -q r trunk/f4 jo crlf opaquelocktoken:3";
+        svnadmin lock -q r trunk/f4 jo crlf opaquelocktoken:3
+        mkdir new; cp text new/at@2; svn import -q -m at new file://$PWD/r/trunk; rm -r new
+        svnadmin lock -q r trunk/at@2 jo text";
     let shell = pair
         .command(Path::new("sh"), &pair.theirs())
         .args(["-ec", script])
@@ -260,6 +266,10 @@ fn locks_are_described() {
         "lslocks r /trunk/f2",
         "lslocks r trunk",
         "lslocks r none",
+        "lslocks r none/../trunk/./f2",
+        "lslocks r trunk/f2@",
+        "lslocks r trunk/at@2",
+        "lslocks r trunk/at@2@",
     ] {
         assert_eq!(
             sorted(SVNADMIN, &pair.ours(), line),

@@ -1,8 +1,10 @@
 //! `svnadmin lslocks`.
 
+use sylvan_client::target::{canonical_path, canonical_url};
 use sylvan_cmdline::print::Output;
 use sylvan_cmdline::surroundings::local_zone;
-use sylvan_core::{Depth, Lock, RelPathBuf, Result, TimeZone};
+use sylvan_core::opt::split_peg_text;
+use sylvan_core::{Depth, Error, ErrorCode, Lock, RelPathBuf, Result, TimeZone, Url};
 
 use crate::env::{Env, Exit};
 use crate::invocation::{Invocation, bad};
@@ -14,7 +16,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         return Err(bad("Too many arguments given"));
     }
     let path = match args.first() {
-        Some(path) => fspath_arg(path)?,
+        Some(path) => target(path)?,
         None => RelPathBuf::default(),
     };
     let repos = repository::open(inv)?;
@@ -24,6 +26,24 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         describe(&mut env.out, &lock.lock, &zone)?;
     }
     Ok(Exit::Success)
+}
+
+/// Takes the path as Subversion does here, like a target on the disk, though a peg revision remains
+/// a part of the name.
+fn target(text: &str) -> Result<RelPathBuf> {
+    let (place, _) = split_peg_text(text);
+    if Url::is_url(place) {
+        canonical_url(place)?;
+        return fspath_arg(text);
+    }
+    let path = canonical_path(place);
+    if path.basename() == ".svn" {
+        return Err(Error::new(
+            ErrorCode::RESERVED_FILENAME_SPECIFIED,
+            format!("'{text}' ends in a reserved name"),
+        ));
+    }
+    fspath_arg(&format!("{}{}", path.as_str(), &text[place.len()..]))
 }
 
 fn describe(out: &mut Output, lock: &Lock, zone: &TimeZone) -> Result<()> {
