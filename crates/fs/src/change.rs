@@ -12,7 +12,9 @@ use sylvan_core::{NodeKind, RelPath, RelPathBuf, Result, Revnum};
 
 use crate::format::FormatNumber;
 use crate::id::NodeRevId;
-use crate::text::{corrupt, or_corrupt, parse_fspath, put_fspath, take_line, take_word};
+use crate::text::{
+    corrupt, or_corrupt, parse_fspath, parse_revnum, put_fspath, put_revnum, take_line, take_word,
+};
 
 /// What happened to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,24 +129,27 @@ impl Change {
     /// Appends the change as it is stored. In transactions `kinds` and `mergeinfo` are always
     /// written.
     pub(crate) fn write(&self, kinds: bool, mergeinfo: bool, out: &mut Vec<u8>) {
-        let id = self
-            .id
-            .map_or_else(|| "reset".to_owned(), |id| id.to_string());
-        let mut text = format!("{id} {}", self.kind.word());
+        match &self.id {
+            Some(id) => id.put_into(out),
+            None => out.extend_from_slice(b"reset"),
+        }
+        let flag = |is: bool| if is { "true" } else { "false" };
+        put_word(self.kind.word(), out);
         if kinds && self.node_kind != NodeKind::Unknown {
-            text.push('-');
-            text.push_str(self.node_kind.as_str());
+            out.push(b'-');
+            out.extend_from_slice(self.node_kind.as_str().as_bytes());
         }
-        text.push_str(&format!(" {} {}", self.text_mod, self.prop_mod));
+        put_word(flag(self.text_mod), out);
+        put_word(flag(self.prop_mod), out);
         if let Some(changed) = self.mergeinfo_mod.filter(|_| mergeinfo) {
-            text.push_str(&format!(" {changed}"));
+            put_word(flag(changed), out);
         }
-        text.push(' ');
-        out.extend_from_slice(text.as_bytes());
+        out.push(b' ');
         put_fspath(&self.path, out);
         out.push(b'\n');
         if let Some((revision, path)) = &self.copyfrom {
-            out.extend_from_slice(format!("{revision} ").as_bytes());
+            put_revnum(*revision, out);
+            out.push(b' ');
             put_fspath(path, out);
         }
         out.push(b'\n');
@@ -164,16 +169,21 @@ impl Change {
     }
 }
 
+fn put_word(word: &str, out: &mut Vec<u8>) {
+    out.push(b' ');
+    out.extend_from_slice(word.as_bytes());
+}
+
 fn take_copyfrom(rest: &mut &[u8]) -> Result<Option<(Revnum, RelPathBuf)>> {
     let Some(mut line) = take_line(rest).filter(|line| !line.is_empty()) else {
         return Ok(None);
     };
     let revision = match or_corrupt(take_word(&mut line), "Invalid changes line in rev-file")? {
         b"-1" => None,
-        number => {
-            let parsed = std::str::from_utf8(number).ok().and_then(Revnum::parse);
-            Some(or_corrupt(parsed, "Invalid character in revision number")?)
-        }
+        number => Some(or_corrupt(
+            parse_revnum(number),
+            "Invalid character in revision number",
+        )?),
     };
     let path = or_corrupt(parse_fspath(line), "Invalid copy-from path in changes line")?;
     Ok(revision.map(|revision| (revision, path)))

@@ -8,7 +8,7 @@ use sylvan_core::path::raw;
 use sylvan_core::{NodeKind, Result};
 
 use crate::id::NodeRevId;
-use crate::text::{corrupt, parse_number, take_line, take_word};
+use crate::text::{corrupt, parse_number, put_number, take_line, take_word};
 
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,21 +107,28 @@ impl Directory {
     /// Writes the listing.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.entries.len() * 64 + 4);
+        let mut value = Vec::with_capacity(64);
         for entry in &self.entries {
-            write_entry(entry, &mut out);
+            write_entry(entry, &mut value, &mut out);
         }
         out.extend_from_slice(b"END\n");
         out
     }
 }
 
-/// Appends an entry as listings have it.
-pub(crate) fn write_entry(entry: &DirEntry, out: &mut Vec<u8>) {
-    let DirEntry { name, kind, id } = entry;
-    let (name, value) = (raw::to_bytes(name), format!("{kind} {id}"));
-    out.extend_from_slice(format!("K {}\n", name.len()).as_bytes());
-    out.extend_from_slice(&name);
-    out.extend_from_slice(format!("\nV {}\n{value}\n", value.len()).as_bytes());
+/// Appends an entry as listings have it. `value` is a buffer.
+fn write_entry(entry: &DirEntry, value: &mut Vec<u8>, out: &mut Vec<u8>) {
+    value.clear();
+    value.extend_from_slice(entry.kind.as_str().as_bytes());
+    value.push(b' ');
+    entry.id.put_into(value);
+    for (letter, text) in [(b"K ", &*raw::to_bytes(&entry.name)), (b"V ", value)] {
+        out.extend_from_slice(letter);
+        put_number(text.len() as u64, out);
+        out.push(b'\n');
+        out.extend_from_slice(text);
+        out.push(b'\n');
+    }
 }
 
 /// Reads the text whose length the line tells, and the newline after it.
@@ -192,7 +199,7 @@ mod tests {
             kind: NodeKind::File,
             id: NodeRevId::parse(b"_1.0.t1-1a").unwrap(),
         };
-        write_entry(&entry, &mut changes);
+        write_entry(&entry, &mut Vec::new(), &mut changes);
         let directory = Directory::parse(&changes, true, &owner()).unwrap();
         let names: Vec<_> = directory
             .entries()

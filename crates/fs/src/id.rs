@@ -14,7 +14,9 @@ use std::fmt;
 
 use sylvan_core::{Error, ErrorCode, Result, Revnum};
 
-use crate::text::{base36, parse_base36, shown};
+use crate::text::{
+    into_text, parse_base36, parse_revnum, put_base36, put_number, put_revnum, shown,
+};
 
 /// A node ID or a copy ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,14 +62,24 @@ impl IdPart {
     }
 }
 
+impl IdPart {
+    fn put_into(self, out: &mut Vec<u8>) {
+        if self.revision.is_none() {
+            out.push(b'_');
+        }
+        put_base36(self.number, out);
+        if let Some(revision) = self.revision.filter(|revision| *revision != Revnum::ZERO) {
+            out.push(b'-');
+            put_revnum(revision, out);
+        }
+    }
+}
+
 impl fmt::Display for IdPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = base36(self.number);
-        match self.revision {
-            None => write!(f, "_{number}"),
-            Some(Revnum::ZERO) => write!(f, "{number}"),
-            Some(revision) => write!(f, "{number}-{revision}"),
-        }
+        let mut out = Vec::with_capacity(24);
+        self.put_into(&mut out);
+        f.write_str(&into_text(out))
     }
 }
 
@@ -103,9 +115,19 @@ impl TxnId {
     }
 }
 
+impl TxnId {
+    pub(crate) fn put_into(self, out: &mut Vec<u8>) {
+        put_revnum(self.base, out);
+        out.push(b'-');
+        put_base36(self.number, out);
+    }
+}
+
 impl fmt::Display for TxnId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.base, base36(self.number))
+        let mut out = Vec::with_capacity(24);
+        self.put_into(&mut out);
+        f.write_str(&into_text(out))
     }
 }
 
@@ -215,18 +237,33 @@ impl NodeRevId {
     }
 }
 
-impl fmt::Display for NodeRevId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.", self.node, self.copy)?;
+impl NodeRevId {
+    /// Appends it as it is stored.
+    pub(crate) fn put_into(&self, out: &mut Vec<u8>) {
+        self.node.put_into(out);
+        out.push(b'.');
+        self.copy.put_into(out);
         match self.place {
-            Place::Revision(revision, item) => write!(f, "r{revision}/{item}"),
-            Place::Txn(txn) => write!(f, "t{txn}"),
+            Place::Revision(revision, item) => {
+                out.extend_from_slice(b".r");
+                put_revnum(revision, out);
+                out.push(b'/');
+                put_number(item, out);
+            }
+            Place::Txn(txn) => {
+                out.extend_from_slice(b".t");
+                txn.put_into(out);
+            }
         }
     }
 }
 
-fn parse_revnum(text: &[u8]) -> Option<Revnum> {
-    Revnum::parse(std::str::from_utf8(text).ok()?)
+impl fmt::Display for NodeRevId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = Vec::with_capacity(48);
+        self.put_into(&mut out);
+        f.write_str(&into_text(out))
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Names in the folder `db`.
 
+use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use sylvan_core::Revnum;
@@ -60,17 +62,21 @@ impl Layout {
     }
 
     fn in_shard(&self, dir: &str, revision: Revnum) -> PathBuf {
-        let mut path = self.shard_dir(dir, revision);
-        path.push(revision.to_string());
-        path
+        let mut path = self.shard_dir(dir, revision).into_os_string();
+        // It takes no failure.
+        let _ = write!(path, "/{revision}");
+        path.into()
     }
 
     fn shard_dir(&self, dir: &str, revision: Revnum) -> PathBuf {
-        let mut path = self.db.join(dir);
-        if let Some(shard) = self.shard(revision) {
-            path.push(shard.to_string());
-        }
-        path
+        // With room for what comes after it.
+        let mut path = OsString::with_capacity(self.db.as_os_str().len() + 48);
+        path.push(&self.db);
+        let _ = match self.shard(revision) {
+            Some(shard) => write!(path, "/{dir}/{shard}"),
+            None => write!(path, "/{dir}"),
+        };
+        path.into()
     }
 
     /// The folder of a revision that is not packed.

@@ -18,15 +18,13 @@
 //! Unknown fields are skipped. In a transaction `text` and `props` may be `-1`: the content is
 //! in files beside it; and `is-fresh-txn-root` marks a root that nothing changed yet.
 
-use std::fmt::Write as _;
-
-use sylvan_core::{Md5, NodeKind, RelPath, RelPathBuf, Result, Revnum, Sha1};
+use sylvan_core::{Md5, NodeKind, RelPathBuf, Result, Revnum, Sha1};
 
 use crate::format::FormatNumber;
 use crate::id::{NodeRevId, Place, TxnId};
 use crate::text::{
-    base36, corrupt, or_corrupt, parse_base36, parse_fspath, parse_number, put_fspath, shown,
-    take_line, take_word,
+    corrupt, into_text, or_corrupt, parse_base36, parse_fspath, parse_number, parse_revnum,
+    put_base36, put_fspath, put_hex, put_number, put_revnum, shown, take_line, take_word,
 };
 
 /// Where a text or a property list is stored, and what it is checked against.
@@ -100,26 +98,26 @@ impl Representation {
     }
 
     fn take(rest: &mut &[u8]) -> Option<Self> {
-        let word = |rest: &mut &[u8]| Some(std::str::from_utf8(take_word(rest)?).ok()?.to_owned());
+        let word = |text| std::str::from_utf8(text).ok();
         let revision = match take_word(rest)? {
             b"-1" => None,
-            number => Some(Revnum::parse(std::str::from_utf8(number).ok()?)?),
+            number => Some(parse_revnum(number)?),
         };
         let mut rep = Self {
             revision,
             item_index: parse_number(take_word(rest)?)?,
             size: parse_number(take_word(rest)?)?,
             expanded_size: parse_number(take_word(rest)?)?,
-            md5: Md5::parse_hex(&word(rest)?).ok()?,
+            md5: Md5::parse_hex(word(take_word(rest)?)?).ok()?,
             ..Self::MUTABLE
         };
         if rest.is_empty() {
             return Some(rep);
         }
-        rep.sha1 = match word(rest)?.as_str() {
-            "-" => None,
+        rep.sha1 = match take_word(rest)? {
+            b"-" => None,
             // All zero is what old programs wrote for "not known".
-            hex => Some(Sha1::parse_hex(hex).ok()?).filter(|sha1| sha1.0 != [0; 20]),
+            hex => Some(Sha1::parse_hex(word(hex)?).ok()?).filter(|sha1| sha1.0 != [0; 20]),
         };
         rep.uniquifier = match take_word(rest)? {
             b"-" => None,
@@ -139,35 +137,42 @@ impl Representation {
 
     /// Writes the value of a field `text` or `props`.
     pub fn to_text(&self, format: FormatNumber) -> String {
-        let mut text = match self.revision {
-            Some(revision) => revision.to_string(),
-            None => "-1".to_owned(),
-        };
-        let (item, size, expanded, md5) =
-            (self.item_index, self.size, self.expanded_size, self.md5);
-        // Writing to a String cannot fail.
-        let _ = write!(text, " {item} {size} {expanded} {md5}");
-        if !format.has_rep_sharing() {
-            return text;
+        let mut out = Vec::with_capacity(160);
+        self.put_into(format, &mut out);
+        into_text(out)
+    }
+
+    fn put_into(&self, format: FormatNumber, out: &mut Vec<u8>) {
+        match self.revision {
+            Some(revision) => put_revnum(revision, out),
+            None => out.extend_from_slice(b"-1"),
         }
-        let uniquifier = self.uniquifier.map_or_else(
-            || "-".to_owned(),
-            |unique| format!("{}/_{}", unique.txn, base36(unique.number)),
-        );
-        if format.has_optional_rep_values() {
-            let sha1 = self
-                .sha1
-                .map_or_else(|| "-".to_owned(), |sha1| sha1.to_string());
-            let _ = write!(text, " {sha1} {uniquifier}");
-        } else if let Some(sha1) = self.sha1 {
-            // Older programs take both or none, and have a number even for "none".
-            let uniquifier = match self.uniquifier {
-                Some(_) => uniquifier,
-                None => "0-0/_0".to_owned(),
-            };
-            let _ = write!(text, " {sha1} {uniquifier}");
+        for number in [self.item_index, self.size, self.expanded_size] {
+            out.push(b' ');
+            put_number(number, out);
         }
-        text
+        out.push(b' ');
+        put_hex(&self.md5.0, out);
+        // Older programs take both or none, and have a number even for "none".
+        let optional = format.has_optional_rep_values();
+        if !format.has_rep_sharing() || !optional && self.sha1.is_none() {
+            return;
+        }
+        out.push(b' ');
+        match &self.sha1 {
+            Some(sha1) => put_hex(&sha1.0, out),
+            None => out.push(b'-'),
+        }
+        out.push(b' ');
+        match self.uniquifier {
+            Some(unique) => {
+                unique.txn.put_into(out);
+                out.extend_from_slice(b"/_");
+                put_base36(unique.number, out);
+            }
+            None if optional => out.push(b'-'),
+            None => out.extend_from_slice(b"0-0/_0"),
+        }
     }
 
     /// Puts right the size of the full text, which old programs left out where it is the size in
@@ -230,7 +235,7 @@ impl NodeRev {
     /// [`FS_CORRUPT`](sylvan_core::ErrorCode::FS_CORRUPT),
     /// [`FS_MALFORMED_NODEREV_ID`](sylvan_core::ErrorCode::FS_MALFORMED_NODEREV_ID).
     pub fn parse(data: &[u8], more: bool) -> Result<Option<(Self, usize)>> {
-        let end = match data.windows(2).position(|pair| pair == b"\n\n") {
+        let end = match memchr::memmem::find(data, b"\n\n") {
             Some(at) => at + 2,
             None if data.first() == Some(&b'\n') => 1,
             None if more => return Ok(None),
@@ -242,8 +247,7 @@ impl NodeRev {
     fn from_fields(fields: &Fields<'_>) -> Result<Self> {
         let id_text = or_corrupt(fields.id, "Missing id field in node-rev")?;
         let id = NodeRevId::parse(id_text)?;
-        let name = shown(id_text);
-        let bad = |what: &str| corrupt(format!("{what} in node-rev '{name}'"));
+        let bad = |what: &str| corrupt(format!("{what} in node-rev '{}'", shown(id_text)));
         let kind = match fields.kind {
             Some(b"file") => NodeKind::File,
             Some(b"dir") => NodeKind::Dir,
@@ -259,7 +263,7 @@ impl NodeRev {
             let parsed = text.map(Representation::parse).transpose();
             let mut rep = parsed.map_err(|error| {
                 let text = "While reading representation offsets for node-revision";
-                error.context(format!("{text} '{name}':"))
+                error.context(format!("{text} '{}':", shown(id_text)))
             })?;
             if let Some(rep) = rep.as_mut().filter(|rep| !rep.is_in_txn()) {
                 rep.fix_expanded_size();
@@ -309,68 +313,72 @@ impl NodeRev {
 
     /// Appends the node-revision as it is stored.
     pub fn write(&self, format: FormatNumber, out: &mut Vec<u8>) {
-        let mut text = String::with_capacity(400);
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "id: {}\ntype: {}", self.id, self.kind);
+        out.reserve(400);
+        out.extend_from_slice(b"id: ");
+        self.id.put_into(out);
+        out.extend_from_slice(b"\ntype: ");
+        out.extend_from_slice(self.kind.as_str().as_bytes());
         if let Some(predecessor) = &self.predecessor {
-            let _ = writeln!(text, "pred: {predecessor}");
+            out.extend_from_slice(b"\npred: ");
+            predecessor.put_into(out);
         }
-        let _ = writeln!(text, "count: {}", self.predecessor_count);
+        out.extend_from_slice(b"\ncount: ");
+        // It is never negative.
+        put_number(self.predecessor_count.unsigned_abs(), out);
         if let Some(rep) = &self.text {
-            let _ = writeln!(
-                text,
-                "text: {}",
-                self.rep_text(rep, format, self.kind == NodeKind::Dir)
-            );
+            out.extend_from_slice(b"\ntext: ");
+            put_rep(rep, format, self.kind == NodeKind::Dir, out);
         }
         if let Some(rep) = &self.props {
-            let _ = writeln!(text, "props: {}", self.rep_text(rep, format, true));
+            out.extend_from_slice(b"\nprops: ");
+            put_rep(rep, format, true, out);
         }
-        out.extend_from_slice(text.as_bytes());
-        text.clear();
-        put_path_line("cpath: ", &self.created_path, out);
+        out.extend_from_slice(b"\ncpath: ");
+        put_fspath(&self.created_path, out);
         if let Some((revision, path)) = &self.copyfrom {
-            put_path_line(&format!("copyfrom: {revision} "), path, out);
+            out.extend_from_slice(b"\ncopyfrom: ");
+            put_revnum(*revision, out);
+            out.push(b' ');
+            put_fspath(path, out);
         }
         if self.copyroot.revision != self.id.revision() || self.copyroot.path != self.created_path {
-            let revision = self.copyroot.revision.map_or(-1, Revnum::number);
-            put_path_line(&format!("copyroot: {revision} "), &self.copyroot.path, out);
+            out.extend_from_slice(b"\ncopyroot: ");
+            match self.copyroot.revision {
+                Some(revision) => put_revnum(revision, out),
+                None => out.extend_from_slice(b"-1"),
+            }
+            out.push(b' ');
+            put_fspath(&self.copyroot.path, out);
         }
         if self.fresh_txn_root {
-            text.push_str("is-fresh-txn-root: y\n");
+            out.extend_from_slice(b"\nis-fresh-txn-root: y");
         }
         if format.has_mergeinfo() {
-            if self.mergeinfo_count > 0 {
-                let _ = writeln!(text, "minfo-cnt: {}", self.mergeinfo_count);
+            if let Ok(count @ 1..) = u64::try_from(self.mergeinfo_count) {
+                out.extend_from_slice(b"\nminfo-cnt: ");
+                put_number(count, out);
             }
             if self.has_mergeinfo {
-                text.push_str("minfo-here: y\n");
+                out.extend_from_slice(b"\nminfo-here: y");
             }
         }
-        text.push('\n');
-        out.extend_from_slice(text.as_bytes());
-    }
-
-    fn rep_text(&self, rep: &Representation, format: FormatNumber, truncate: bool) -> String {
-        if truncate && rep.is_in_txn() {
-            "-1".to_owned()
-        } else {
-            rep.to_text(format)
-        }
+        out.extend_from_slice(b"\n\n");
     }
 }
 
-fn put_path_line(start: &str, path: &RelPath, out: &mut Vec<u8>) {
-    out.extend_from_slice(start.as_bytes());
-    put_fspath(path, out);
-    out.push(b'\n');
+fn put_rep(rep: &Representation, format: FormatNumber, truncate: bool, out: &mut Vec<u8>) {
+    if truncate && rep.is_in_txn() {
+        out.extend_from_slice(b"-1");
+    } else {
+        rep.put_into(format, out);
+    }
 }
 
 fn parse_rev_and_path(text: &[u8]) -> Option<(Option<Revnum>, RelPathBuf)> {
     let at = text.iter().position(|byte| *byte == b' ')?;
     let revision = match &text[..at] {
         b"-1" => None,
-        number => Some(Revnum::parse(std::str::from_utf8(number).ok()?)?),
+        number => Some(parse_revnum(number)?),
     };
     Some((revision, parse_fspath(&text[at + 1..])?))
 }

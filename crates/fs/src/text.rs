@@ -1,21 +1,57 @@
 //! Small pieces of the text formats: numbers in base 36, paths, words and lines.
 
 use sylvan_core::path::raw;
-use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf, Result};
+use sylvan_core::{Error, ErrorCode, RelPath, RelPathBuf, Result, Revnum};
 
 /// Writes a number in base 36, lower case.
-pub(crate) fn base36(mut number: u64) -> String {
+pub(crate) fn base36(number: u64) -> String {
+    let mut out = Vec::with_capacity(13);
+    put_base36(number, &mut out);
+    into_text(out)
+}
+
+/// Appends a number in base 36, lower case.
+pub(crate) fn put_base36(number: u64, out: &mut Vec<u8>) {
+    put_digits(number, 36, out);
+}
+
+/// Appends a number in decimal.
+pub(crate) fn put_number(number: u64, out: &mut Vec<u8>) {
+    put_digits(number, 10, out);
+}
+
+fn put_digits(mut number: u64, base: u64, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    let mut digits = [0u8; 13];
+    let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
         at -= 1;
-        digits[at] = DIGITS[(number % 36) as usize];
-        number /= 36;
+        digits[at] = DIGITS[(number % base) as usize];
+        number /= base;
         if number == 0 {
-            return String::from_utf8_lossy(&digits[at..]).into_owned();
+            out.extend_from_slice(&digits[at..]);
+            return;
         }
     }
+}
+
+/// Appends a revision.
+pub(crate) fn put_revnum(revision: Revnum, out: &mut Vec<u8>) {
+    put_number(revision.number().unsigned_abs(), out);
+}
+
+/// Appends a digest in hexadecimal digits.
+pub(crate) fn put_hex(digest: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.extend(digest.iter().flat_map(|byte| {
+        let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
+        [DIGITS[high], DIGITS[low]]
+    }));
+}
+
+/// Makes a string of what was written here, which is one.
+pub(crate) fn into_text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Reads a number in base 36; `None` for anything else.
@@ -35,11 +71,20 @@ pub(crate) fn parse_base36(text: &[u8]) -> Option<u64> {
 
 /// Reads a decimal number without sign; `None` for anything else and beyond 63 bits.
 pub(crate) fn parse_number(text: &[u8]) -> Option<u64> {
-    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+    if text.is_empty() {
         return None;
     }
-    let number: i64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    u64::try_from(number).ok()
+    let number = text.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        let larger = number.checked_mul(10)?.checked_add(u64::from(digit))?;
+        (digit < 10).then_some(larger)
+    })?;
+    i64::try_from(number).is_ok().then_some(number)
+}
+
+/// Reads a revision; `None` for anything else.
+pub(crate) fn parse_revnum(text: &[u8]) -> Option<Revnum> {
+    Revnum::new(parse_number(text)?.cast_signed())
 }
 
 /// Reads the absolute path form (`/trunk/a`); `None` if it is not canonical.
@@ -65,7 +110,7 @@ pub(crate) fn take_line<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     if rest.is_empty() {
         return None;
     }
-    let (line, later) = match rest.iter().position(|byte| *byte == b'\n') {
+    let (line, later) = match memchr::memchr(b'\n', rest) {
         Some(at) => (&rest[..at], &rest[at + 1..]),
         None => (*rest, &[][..]),
     };
