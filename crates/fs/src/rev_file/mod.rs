@@ -19,13 +19,16 @@ use bytes::{Bytes, BytesMut};
 use sylvan_core::{Error, Md5, Result, Revnum};
 
 use crate::cache::{Cache, Key, Kind};
-use crate::index::l2p::L2pHeader;
+use crate::index::l2p::{L2pHeader, Offsets};
 use crate::index::p2l::{FIRST_ITEM, P2lHeader};
 use crate::index::{Footer, ITEM_CHANGES, ITEM_ROOT_NODE, Item};
 use crate::text::{corrupt, parse_number, shown};
 
 /// How much is read at once; files up to this size are read whole.
 pub(crate) const BLOCK: usize = 64 << 10;
+
+/// What is read of a file before it is known how long it is: all of most revisions.
+const HEAD: usize = 8 << 10;
 
 /// An open revision or pack file.
 pub(crate) struct RevFile {
@@ -39,6 +42,8 @@ pub(crate) struct RevFile {
     owner: u64,
     cache: Cache,
     index: OnceLock<Arc<Index>>,
+    /// The first page of the log-to-phys index; most files have no other.
+    offsets: OnceLock<Arc<Offsets>>,
     p2l: OnceLock<Arc<P2l>>,
     /// Offsets of the revisions, of pack files with physical addressing.
     manifest: OnceLock<Arc<[u64]>>,
@@ -95,28 +100,36 @@ impl RevFile {
             owner: cache.new_owner(),
             cache: cache.clone(),
             index: OnceLock::new(),
+            offsets: OnceLock::new(),
             p2l: OnceLock::new(),
             manifest: OnceLock::new(),
         }))
     }
 
     fn read_or_keep(file: File) -> std::io::Result<(Data, u64)> {
-        // One byte more than is kept tells whether that is all.
-        let mut head = vec![0; BLOCK + 1];
+        let mut head = [0; HEAD];
         let filled = loop {
             match file.read_at(&mut head, 0) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 result => break result?,
             }
         };
-        if filled <= BLOCK {
-            // The system reads a file's bytes one and all.
-            head.truncate(filled);
-            head.shrink_to_fit();
-            return Ok((Data::Whole(head.into()), filled as u64));
+        // The system reads a file's bytes one and all.
+        if filled < HEAD {
+            return Ok((
+                Data::Whole(Bytes::copy_from_slice(&head[..filled])),
+                filled as u64,
+            ));
         }
         let len = file.metadata()?.len();
-        Ok((Data::File(file), len))
+        let whole = usize::try_from(len).ok();
+        let Some(whole) = whole.filter(|len| (HEAD..=BLOCK).contains(len)) else {
+            return Ok((Data::File(file), len));
+        };
+        let mut bytes = vec![0; whole];
+        bytes[..HEAD].copy_from_slice(&head);
+        file.read_exact_at(&mut bytes[HEAD..], HEAD as u64)?;
+        Ok((Data::Whole(bytes.into()), whole as u64))
     }
 
     /// Makes one of bytes.
@@ -130,6 +143,7 @@ impl RevFile {
             owner: cache.new_owner(),
             cache: cache.clone(),
             index: OnceLock::new(),
+            offsets: OnceLock::new(),
             p2l: OnceLock::new(),
             manifest: OnceLock::new(),
         }
@@ -239,16 +253,15 @@ impl RevFile {
         corrupt(format!("Unexpected end of file '{}'", self.path.display()))
     }
 
-    fn index(&self, shard_size: u64) -> Result<Arc<Index>> {
+    fn index(&self, shard_size: u64) -> Result<&Index> {
         if let Some(index) = self.index.get() {
-            return Ok(Arc::clone(index));
+            return Ok(index);
         }
         let footer = self.read_footer()?;
         let len = footer.p2l_offset - footer.l2p_offset;
         let parse = |head: &[u8]| L2pHeader::parse(head, len, self.start, shard_size);
         let l2p = self.read_head(footer.l2p_offset, len, parse)?;
-        let index = Arc::new(Index { footer, l2p });
-        Ok(Arc::clone(self.index.get_or_init(|| index)))
+        Ok(self.index.get_or_init(|| Arc::new(Index { footer, l2p })))
     }
 
     /// Parses what stands at the beginning of an index; reads more of it while that does not
@@ -280,6 +293,11 @@ impl RevFile {
     pub(crate) fn l2p(&self, revision: Revnum, item: u64, shard_size: u64) -> Result<Option<u64>> {
         let index = self.index(shard_size)?;
         let (page, page_no, entry) = index.l2p.find(revision, item)?;
+        if page_no == 0
+            && let Some(offsets) = self.offsets.get()
+        {
+            return offsets.get(entry, item, revision);
+        }
         let key = Key {
             owner: self.owner,
             kind: Kind::Offsets,
@@ -291,7 +309,13 @@ impl RevFile {
         }
         let len = usize::try_from(page.len).unwrap_or(usize::MAX);
         let bytes = self.read(index.footer.l2p_offset + page.offset, len)?;
-        let offsets = Arc::new(crate::index::l2p::Offsets::parse(&bytes, page)?);
+        let offsets = Arc::new(Offsets::parse(&bytes, page)?);
+        if page_no == 0 {
+            return self
+                .offsets
+                .get_or_init(|| offsets)
+                .get(entry, item, revision);
+        }
         self.cache.put_offsets(key, &offsets, offsets.weight());
         offsets.get(entry, item, revision)
     }
