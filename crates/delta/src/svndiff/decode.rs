@@ -1,7 +1,8 @@
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::varint::{self, Int};
-use super::{MAX_INSTRUCTIONS, MAX_INT, SvndiffError, Version, WINDOW_SIZE, Window};
+use super::window::Ops;
+use super::{MAX_INSTRUCTIONS, MAX_INT, Op, SvndiffError, Version, WINDOW_SIZE, Window};
 
 /// Decodes a stream that comes in chunks, cut anywhere.
 ///
@@ -452,6 +453,33 @@ impl WindowDecoder {
             len,
             body_len: header.instructions_len + header.new_data_len,
         }))
+    }
+
+    /// Makes it one for windows of a stream of another version; keeps its buffers.
+    pub const fn set_version(&mut self, version: Version) {
+        self.version = version;
+    }
+
+    /// Tells whether the window with this header copies from its source. Only the instructions are
+    /// decoded, and they are not checked.
+    ///
+    /// # Errors
+    /// Those that name the instructions as a whole.
+    pub fn copies_from_source(
+        &mut self,
+        header: &WindowHeader,
+        body: &[u8],
+    ) -> Result<bool, SvndiffError> {
+        if header.header.source_len == 0 {
+            return Ok(false);
+        }
+        let packed = body.get(..header.header.instructions_len);
+        let packed = packed.ok_or(SvndiffError::UnexpectedEnd)?;
+        let (version, inflate) = (self.version, &mut self.inflate);
+        let plain = self
+            .instructions
+            .unpack(version, packed, MAX_INSTRUCTIONS, inflate)?;
+        Ok(Ops::of(plain).any(|op| matches!(op, Op::Source { .. })))
     }
 
     /// Decodes the window with this header. The window may point into `body`.

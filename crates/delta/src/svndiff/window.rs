@@ -134,11 +134,8 @@ impl<'a> Window<'a> {
     }
 
     /// Goes through the instructions.
-    pub fn ops(&self) -> Ops<'a> {
-        Ops {
-            bytes: self.instructions,
-            at: 0,
-        }
+    pub const fn ops(&self) -> Ops<'a> {
+        Ops::of(self.instructions)
     }
 
     /// Returns what the window makes, if that is just its new data.
@@ -188,6 +185,12 @@ fn copy_within(target: &mut Vec<u8>, from: usize, len: usize) {
 pub struct Ops<'a> {
     bytes: &'a [u8],
     at: usize,
+}
+
+impl<'a> Ops<'a> {
+    pub(super) const fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
 }
 
 impl Iterator for Ops<'_> {

@@ -11,7 +11,7 @@ use md5::Digest as _;
 use sylvan_core::{Error, Md5, Result, Revnum};
 use sylvan_delta::Fulltext;
 use sylvan_delta::svndiff::{
-    Op, TextSource, Version, WINDOW_SIZE, Window, WindowDecoder, WindowHeader,
+    TextSource, Version, WINDOW_SIZE, Window, WindowDecoder, WindowHeader,
 };
 
 use super::{DeltaBase, RepHeader};
@@ -38,9 +38,41 @@ pub struct RepReader {
     md5: Option<Box<md5::Md5>>,
     expected_md5: Md5,
     /// What was read, if it is to be kept.
-    keep: Option<(Key, Vec<u8>)>,
+    keep: Option<Keep>,
     fs: Option<FileSystem>,
     piece: Bytes,
+}
+
+/// What was read, and the key under which it is kept.
+struct Keep {
+    key: Key,
+    /// The first piece, as long as there is no other.
+    first: Bytes,
+    text: Vec<u8>,
+}
+
+impl Keep {
+    fn push(&mut self, piece: &Bytes, expected: u64) {
+        if self.first.is_empty() && self.text.is_empty() {
+            self.first = piece.clone();
+            return;
+        }
+        if self.text.is_empty() {
+            // Checked against the cache's bound.
+            self.text.reserve(usize::try_from(expected).unwrap_or(0));
+            self.text.extend_from_slice(&self.first);
+            self.first.clear();
+        }
+        self.text.extend_from_slice(piece);
+    }
+
+    fn finish(self) -> (Key, Bytes) {
+        if self.text.is_empty() {
+            (self.key, self.first)
+        } else {
+            (self.key, self.text.into())
+        }
+    }
 }
 
 enum Source {
@@ -62,6 +94,7 @@ struct Delta {
     base: Base,
     /// The number of the next window.
     chunk: u64,
+    decoder: WindowDecoder,
     text: Vec<u8>,
     other: Vec<u8>,
 }
@@ -84,7 +117,7 @@ struct Level {
     /// The number of the next window.
     chunk: u64,
     /// `None` before the first window is read.
-    decoder: Option<WindowDecoder>,
+    version: Option<Version>,
     header: Option<WindowHeader>,
     body: Bytes,
     /// What was read ahead of a large representation, and where it begins in the file.
@@ -125,12 +158,10 @@ impl RepReader {
         let source = Source::open(fs, rep, None).map_err(|error| damaged_rep(error, rep, fs))?;
         let mut reader = Self::with_source(fs, rep, source);
         let keeps = rep.expanded_size <= fs.cache().largest() as u64 / 2;
-        reader.keep = keeps.then(|| {
-            // Checked against the cache's bound.
-            (
-                key,
-                Vec::with_capacity(usize::try_from(rep.expanded_size.min(1 << 16)).unwrap_or(0)),
-            )
+        reader.keep = keeps.then(|| Keep {
+            key,
+            first: Bytes::new(),
+            text: Vec::new(),
         });
         Ok(reader)
     }
@@ -212,7 +243,7 @@ impl RepReader {
             Source::Plain(plain) => plain.next_piece(left)?,
             Source::Delta(delta) => {
                 if delta.next_window()? {
-                    Bytes::copy_from_slice(&delta.text)
+                    std::mem::take(&mut delta.text).into()
                 } else {
                     Bytes::new()
                 }
@@ -230,8 +261,8 @@ impl RepReader {
         if let Some(md5) = &mut self.md5 {
             md5.update(&piece);
         }
-        if let Some((_, kept)) = &mut self.keep {
-            kept.extend_from_slice(&piece);
+        if let Some(keep) = &mut self.keep {
+            keep.push(&piece, self.expected);
         }
         if self.delivered == self.expected {
             self.finish()?;
@@ -265,9 +296,9 @@ impl RepReader {
                 return Err(error.wrap_code(sylvan_core::ErrorCode::FS_CORRUPT));
             }
         }
-        if let (Some((key, text)), Some(fs)) = (self.keep.take(), &self.fs) {
-            let weight = text.len();
-            fs.cache().put_text(key, &Bytes::from(text), weight);
+        if let (Some(keep), Some(fs)) = (self.keep.take(), &self.fs) {
+            let (key, text) = keep.finish();
+            fs.cache().put_text(key, &text, text.len());
         }
         Ok(())
     }
@@ -384,6 +415,7 @@ impl Source {
             levels,
             base,
             chunk: 0,
+            decoder: WindowDecoder::new(Version::V0),
             text: Vec::new(),
             other: Vec::new(),
         })))
@@ -432,7 +464,7 @@ impl Level {
             size,
             at: 0,
             chunk: 0,
-            decoder: None,
+            version: None,
             header: None,
             body: Bytes::new(),
             ahead: Bytes::new(),
@@ -448,14 +480,13 @@ impl Level {
             .filter(|_| self.size >= 4)
             .and_then(Version::from_magic)
             .ok_or_else(|| corrupt("Malformed svndiff data in representation"))?;
-        self.decoder = Some(WindowDecoder::new(version));
-        self.at = 4;
+        (self.version, self.at) = (Some(version), 4);
         Ok(())
     }
 
     /// Reads the window with a number; `false` if the data ends before it.
     fn load(&mut self, chunk: u64) -> Result<bool> {
-        if self.decoder.is_none() {
+        if self.version.is_none() {
             self.read_version()?;
         }
         loop {
@@ -499,11 +530,21 @@ impl Level {
         Ok(self.ahead.slice(at..at + len))
     }
 
+    /// Tells whether the window that was loaded needs the level below.
+    fn copies_from_source(&self, decoder: &mut WindowDecoder) -> Result<bool> {
+        let header = self.prepare(decoder)?;
+        Ok(decoder.copies_from_source(header, &self.body)?)
+    }
+
     /// Decodes the window that was loaded.
-    fn window(&mut self) -> Result<Window<'_>> {
-        let header = self.header.as_ref().ok_or_else(beyond_end)?;
-        let decoder = self.decoder.as_mut().ok_or_else(beyond_end)?;
+    fn window<'d>(&'d self, decoder: &'d mut WindowDecoder) -> Result<Window<'d>> {
+        let header = self.prepare(decoder)?;
         Ok(decoder.decode(header, &self.body)?)
+    }
+
+    fn prepare(&self, decoder: &mut WindowDecoder) -> Result<&WindowHeader> {
+        decoder.set_version(self.version.ok_or_else(beyond_end)?);
+        self.header.as_ref().ok_or_else(beyond_end)
     }
 }
 
@@ -514,36 +555,38 @@ fn beyond_end() -> Error {
 impl Delta {
     /// Makes the next part of the text; `false` at the end.
     fn next_window(&mut self) -> Result<bool> {
-        let mut windows: Vec<Window<'_>> = Vec::with_capacity(self.levels.len());
+        // Down to the first window that needs nothing below it.
+        let mut depth = 0;
         let mut needs_base = true;
         for level in &mut self.levels {
             if !level.load(self.chunk)? {
-                if windows.is_empty() {
+                if depth == 0 {
                     return Ok(false);
                 }
                 return Err(beyond_end());
             }
-            let window = level.window()?;
-            windows.push(window);
-            needs_base = copies_from_source(&window);
+            depth += 1;
+            needs_base = level.copies_from_source(&mut self.decoder)?;
             if !needs_base {
                 break;
             }
         }
         self.chunk += 1;
-        let Some(deepest) = windows.pop() else {
+        let Some((deepest, above)) = self.levels[..depth].split_last() else {
             return Ok(false);
         };
+        let window = deepest.window(&mut self.decoder)?;
         self.text.clear();
         if needs_base {
             let view = self
                 .base
-                .view(deepest.source_offset(), deepest.source_len())?;
-            deepest.apply(&view, &mut self.text);
+                .view(window.source_offset(), window.source_len())?;
+            window.apply(&view, &mut self.text);
         } else {
-            apply_without_source(&deepest, &mut self.text);
+            apply_without_source(&window, &mut self.text);
         }
-        while let Some(window) = windows.pop() {
+        for level in above.iter().rev() {
+            let window = level.window(&mut self.decoder)?;
             let view = self.text.get(..window.source_len());
             let view = view.ok_or_else(|| corrupt("svndiff window length is corrupt"))?;
             self.other.clear();
@@ -552,10 +595,6 @@ impl Delta {
         }
         Ok(true)
     }
-}
-
-fn copies_from_source(window: &Window<'_>) -> bool {
-    window.fulltext().is_none() && window.ops().any(|op| matches!(op, Op::Source { .. }))
 }
 
 fn apply_without_source(window: &Window<'_>, text: &mut Vec<u8>) {
