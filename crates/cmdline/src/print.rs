@@ -76,8 +76,15 @@ impl Output {
     /// # Errors
     /// As [`Output::print`].
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        self.buffer.extend_from_slice(bytes);
-        self.flush_if_due()
+        if bytes.len() < BLOCK {
+            self.buffer.extend_from_slice(bytes);
+            return self.flush_if_due();
+        }
+        // Much is not copied before it is written.
+        self.flush()?;
+        let _cleared = self.screen.clear();
+        let result = self.out.write_all(bytes);
+        result.map_err(|error| write_error(&error))
     }
 
     /// Prints text to standard error, after what was printed to standard output. Failures are

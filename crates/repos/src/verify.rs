@@ -5,7 +5,7 @@ use sylvan_fs::id::TxnId;
 use sylvan_fs::{FileSystem, Txn};
 use sylvan_io::Cancel;
 
-use crate::dump::{Batch, Event, Nodes, Output, Purpose, Replay, batches, checked_range};
+use crate::dump::{Batch, Buffers, Event, Nodes, Output, Purpose, Replay, batches, checked_range};
 use crate::notice::Notice;
 use crate::ordered::{self, Events};
 use crate::repos::Repos;
@@ -77,7 +77,7 @@ impl Repos {
         ordered::run(&batches, options.threads, &work, &mut |event| match event {
             Event::Notice(notice) => receiver.notice(notice),
             Event::Failed(revision, error) => receiver.failed(Some(revision), error),
-            Event::Bytes(_) | Event::Found(_) => Ok(()),
+            Event::Bytes(_) | Event::Piece(_) | Event::Found(_) => Ok(()),
         })
     }
 
@@ -108,14 +108,19 @@ fn verify_metadata(
             revision
         }
     };
-    let work = |file: &Revnum, events: &mut Events<'_, Event>| {
-        let first = file_of(*file);
-        if options.notifies && first.number() % shard == 0 {
-            events.push(Event::Notice(Notice::VerifyingMetadata(Some(first))))?;
-        }
-        fs.verify_file(*file, cancel)
+    // Small files several at a time; packed ones are further apart.
+    let together = |a: &Revnum, b: &Revnum| a.next() == *b && b.number() % FILE_BATCH != 0;
+    let jobs: Vec<&[Revnum]> = files.chunk_by(together).collect();
+    let work = |files: &&[Revnum], events: &mut Events<'_, Event>| {
+        files.iter().try_for_each(|file| {
+            let first = file_of(*file);
+            if options.notifies && first.number() % shard == 0 {
+                events.push(Event::Notice(Notice::VerifyingMetadata(Some(first))))?;
+            }
+            fs.verify_file(*file, cancel)
+        })
     };
-    ordered::run(&files, options.threads, &work, &mut |event| match event {
+    ordered::run(&jobs, options.threads, &work, &mut |event| match event {
         Event::Notice(notice) => receiver.notice(notice),
         _ => Ok(()),
     })?;
@@ -140,6 +145,9 @@ fn verify_metadata(
         }
     })
 }
+
+/// How many files of a revision each are checked at a time.
+const FILE_BATCH: i64 = 32;
 
 /// Counts representations as Subversion does before it says how far it is.
 #[derive(Debug, Default)]
@@ -204,7 +212,8 @@ fn verify_one(
             normalization: options.check_normalization,
             notifies: options.notifies,
         };
-        let mut out = Output::new(events);
+        let buffers = Buffers::default();
+        let mut out = Output::new(events, &buffers);
         let mut nodes = Nodes::new(&root, purpose, cancel, &mut out);
         Replay::new(&root, None, &mut nodes).changes()?;
     }

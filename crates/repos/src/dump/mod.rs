@@ -5,6 +5,9 @@ mod replay;
 mod spool;
 mod tracker;
 
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
 use sylvan_core::{Error, ErrorCode, Props, RelPath, Result, Revnum};
 use sylvan_fs::FileSystem;
 use sylvan_io::Cancel;
@@ -67,6 +70,8 @@ pub(crate) struct Found {
 #[derive(Debug)]
 pub(crate) enum Event {
     Bytes(Vec<u8>),
+    /// A text, or a part of one, that is not worth copying.
+    Piece(Bytes),
     Notice(Notice),
     Found(Found),
     Failed(Revnum, Error),
@@ -76,6 +81,7 @@ impl ordered::Weight for Event {
     fn weight(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.capacity() + 32,
+            Self::Piece(bytes) => bytes.len() + 32,
             Self::Notice(_) | Self::Found(_) | Self::Failed(..) => 128,
         }
     }
@@ -104,12 +110,18 @@ impl Repos {
         out.bytes(head.as_bytes())?;
         let mut found = Found::default();
         let batches: Vec<Batch> = batches(start, end, BATCH).collect();
+        let buffers = Buffers::default();
         let work = |batch: &Batch, events: &mut Events<'_, Event>| {
-            dump_batch(self, options, (start, *batch), cancel, events)
+            let mut out = Output::new(events, &buffers);
+            dump_batch(self, options, (start, *batch), cancel, &mut out)
         };
         ordered::run(&batches, options.threads, &work, &mut |event| {
             match event {
-                Event::Bytes(bytes) => out.bytes(&bytes)?,
+                Event::Bytes(bytes) => {
+                    out.bytes(&bytes)?;
+                    buffers.put(bytes);
+                }
+                Event::Piece(bytes) => out.bytes(&bytes)?,
                 Event::Notice(notice) => out.notice(notice)?,
                 Event::Found(one) => {
                     found.old_reference |= one.old_reference;
@@ -178,10 +190,9 @@ fn dump_batch(
     options: &DumpOptions,
     (oldest, (first, last)): (Revnum, Batch),
     cancel: &Cancel,
-    events: &mut Events<'_, Event>,
+    out: &mut Output<'_, '_>,
 ) -> Result<()> {
     let mut found = Found::default();
-    let mut out = Output::new(events);
     let mut revprops = repos.fs().revprops_reader();
     let mut dump = |number: i64| -> Result<()> {
         cancel.check()?;
@@ -190,7 +201,7 @@ fn dump_batch(
         let props = shown_props(repos, revision, props, options.filter.as_ref())?;
         dumpstream::revision_record(revision, &[], Some(&props), out.buffer());
         if revision != Revnum::ZERO && !options.revprops_only {
-            let one = dump_nodes(repos.fs(), options, (oldest, revision), cancel, &mut out)?;
+            let one = dump_nodes(repos.fs(), options, (oldest, revision), cancel, out)?;
             found.old_reference |= one.old_reference;
             found.old_mergeinfo |= one.old_mergeinfo;
         }
@@ -201,12 +212,12 @@ fn dump_batch(
     };
     let done = (first.number()..=last.number()).try_for_each(&mut dump);
     // What comes before an error is written.
-    out.finish()?;
+    out.flush()?;
     done?;
     if found == Found::default() {
         return Ok(());
     }
-    events.push(Event::Found(found))
+    out.events.push(Event::Found(found))
 }
 
 fn dump_nodes(
@@ -256,31 +267,67 @@ fn shown_props(
 
 /// Collects the output of a worker.
 pub(crate) struct Output<'o, 'e> {
-    events: Option<&'o mut Events<'e, Event>>,
+    events: &'o mut Events<'e, Event>,
     buffer: Vec<u8>,
+    buffers: &'o Buffers,
+}
+
+/// Buffers that were written and can be filled again.
+#[derive(Default)]
+pub(crate) struct Buffers(Mutex<Vec<Vec<u8>>>);
+
+impl Buffers {
+    fn get(&self) -> Vec<u8> {
+        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        free.unwrap_or_else(|| Vec::with_capacity(FULL + LARGE))
+    }
+
+    fn put(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < MOST_FREE && buffer.capacity() <= 2 * (FULL + LARGE) {
+            free.push(buffer);
+        }
+    }
 }
 
 /// How much output is handed over at once.
-const FULL: usize = 128 << 10;
+const FULL: usize = 64 << 10;
+/// Texts from this size on are handed over as they are.
+const LARGE: usize = 32 << 10;
+/// How many buffers wait to be filled.
+const MOST_FREE: usize = 32;
 
 impl<'o, 'e> Output<'o, 'e> {
-    pub(crate) fn new(events: &'o mut Events<'e, Event>) -> Self {
+    pub(crate) const fn new(events: &'o mut Events<'e, Event>, buffers: &'o Buffers) -> Self {
         Self {
-            events: Some(events),
+            events,
             buffer: Vec::new(),
+            buffers,
         }
     }
 
     fn buffer(&mut self) -> &mut Vec<u8> {
+        if self.buffer.capacity() == 0 {
+            self.buffer = self.buffers.get();
+        }
         &mut self.buffer
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.buffer.extend_from_slice(bytes);
+        self.buffer().extend_from_slice(bytes);
         if self.buffer.len() >= FULL {
             self.flush()?;
         }
         Ok(())
+    }
+
+    fn write_text(&mut self, piece: Bytes) -> Result<()> {
+        if piece.len() < LARGE {
+            return self.write(&piece);
+        }
+        self.flush()?;
+        self.events.push(Event::Piece(piece))
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -288,21 +335,11 @@ impl<'o, 'e> Output<'o, 'e> {
             return Ok(());
         }
         let bytes = std::mem::take(&mut self.buffer);
-        self.push(Event::Bytes(bytes))
-    }
-
-    fn push(&mut self, event: Event) -> Result<()> {
-        self.events
-            .as_mut()
-            .map_or(Ok(()), |events| events.push(event))
+        self.events.push(Event::Bytes(bytes))
     }
 
     pub(crate) fn notice(&mut self, notice: Notice) -> Result<()> {
         self.flush()?;
-        self.push(Event::Notice(notice))
-    }
-
-    fn finish(mut self) -> Result<()> {
-        self.flush()
+        self.events.push(Event::Notice(notice))
     }
 }

@@ -418,7 +418,7 @@ impl<'r, 'o, 'e> Nodes<'r, 'o, 'e> {
                 let mut reader = node.contents()?;
                 while let Some(piece) = reader.next_piece()? {
                     self.cancel.check()?;
-                    self.write(&piece)?;
+                    self.out.write_text(piece)?;
                 }
             }
         }
