@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,13 +29,16 @@ struct Inner {
     next_owner: AtomicU64,
 }
 
-const SHARDS: usize = 4;
+/// More than threads, which wait for each other seldom then; few enough for large values.
+const SHARDS: usize = 8;
+
+type Table = HashMap<Key, (Value, usize), BuildHasherDefault<KeyHasher>>;
 
 /// Two generations: what is used moves to the young one, and when that is full, the old one goes.
 #[derive(Default)]
 struct Shard {
-    young: HashMap<Key, (Value, usize)>,
-    old: HashMap<Key, (Value, usize)>,
+    young: Table,
+    old: Table,
     weight: usize,
     /// The folder used last of those that are too large for the rest: it is in memory anyway, and
     /// would else be parsed again for each of its entries.
@@ -42,7 +46,7 @@ struct Shard {
 }
 
 /// What a value is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// The file system or file.
     pub(crate) owner: u64,
@@ -65,6 +69,7 @@ pub(crate) enum Kind {
     Block,
     Offsets,
     Chain,
+    Checked,
 }
 
 #[derive(Clone)]
@@ -78,6 +83,8 @@ pub(crate) enum Value {
     Offsets(Arc<Offsets>),
     /// How many deltas a representation needs, and in how many shards.
     Chain(Chain),
+    /// How many nodes in a folder, all of which were checked, have mergeinfo.
+    Checked(i64),
 }
 
 /// How long a chain of deltas is, and in how many shards.
@@ -155,12 +162,8 @@ impl Cache {
     }
 
     fn shard(&self, key: &Key) -> &Mutex<Shard> {
-        let mut hash = key.owner ^ (key.kind as u64) << 8;
-        for part in [key.a.cast_unsigned(), key.b] {
-            hash = (hash ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            hash ^= hash >> 32;
-        }
-        &self.0.shards[(hash % SHARDS as u64) as usize]
+        // Bits that the tables do not look at first.
+        &self.0.shards[(key.mixed() >> 40) as usize % SHARDS]
     }
 }
 
@@ -171,7 +174,9 @@ impl Shard {
         }
         self.weight += weight;
         if self.weight > budget / 2 {
-            self.old = std::mem::take(&mut self.young);
+            // The tables stay as large as they were.
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
             self.weight = 0;
         }
     }
@@ -220,9 +225,19 @@ typed! {
     file put_file File Arc<RevFile>;
     offsets put_offsets Offsets Arc<Offsets>;
     chain put_chain Chain Chain;
+    checked put_checked Checked i64;
 }
 
 impl Key {
+    /// All of it in one number: parts that count up give numbers far apart.
+    const fn mixed(&self) -> u64 {
+        let mut hash = self.owner ^ (self.kind as u64) << 56;
+        hash = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash = (hash ^ hash >> 32 ^ self.a.cast_unsigned()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash = (hash ^ hash >> 32 ^ self.b).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash ^ hash >> 32
+    }
+
     pub(crate) const fn new(owner: u64, kind: Kind, revision: Revnum, b: u64) -> Self {
         Self {
             owner,
@@ -230,6 +245,32 @@ impl Key {
             a: revision.number(),
             b,
         }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.mixed());
+    }
+}
+
+/// Takes the number that a [`Key`] has mixed for what it is.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
     }
 }
 

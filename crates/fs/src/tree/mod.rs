@@ -92,11 +92,19 @@ impl Root {
     /// # Errors
     /// [`ErrorCode::FS_NOT_FOUND`]; [`ErrorCode::FS_NOT_DIRECTORY`] if a file is on the way.
     pub fn node(&self, path: &RelPath) -> Result<Node> {
-        let mut node = self.root_node()?;
-        for name in path.components() {
-            node = self.step(&node, name, path)?;
+        let mut rev = self.fs.node_rev(&self.id)?;
+        for (depth, name) in path.components().enumerate() {
+            if rev.kind != NodeKind::Dir {
+                let names: Vec<&str> = path.components().take(depth).collect();
+                let above = RelPathBuf::new(&names.join("/"))?;
+                return Err(not_directory(self.fs.uuid(), self.place(), &above));
+            }
+            let entries = self.fs.directory(&rev)?;
+            let entry = entries.get(name);
+            let entry = entry.ok_or_else(|| not_found(self.place(), path))?;
+            rev = self.fs.node_rev(&entry.id)?;
         }
-        Ok(node)
+        Ok(Node::new(self.fs.clone(), path.to_owned(), rev))
     }
 
     /// Returns what is at a path, `None` if there is nothing.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use sylvan_core::{NodeKind, Props, Result, Revnum};
 use sylvan_io::Cancel;
 
-use crate::dir::Directory;
+use crate::cache::{Key, Kind};
+use crate::dir::{DirEntry, Directory};
 use crate::fs::FileSystem;
-use crate::id::NodeRevId;
+use crate::id::{NodeRevId, Place};
 use crate::node_rev::NodeRev;
 use crate::rep::RepReader;
 use crate::text::corrupt;
@@ -100,6 +101,14 @@ trait Nodes {
     fn entries(&self, rev: &NodeRev) -> Result<Arc<Directory>>;
     /// Opens a content, unless it is checked elsewhere.
     fn contents(&self, rev: &NodeRev) -> Result<Option<RepReader>>;
+
+    /// Returns what [`Nodes::put_checked`] noted of a folder.
+    fn checked(&self, _: &NodeRevId) -> Option<i64> {
+        None
+    }
+
+    /// Notes that all entries of a folder are right, and how many nodes below have mergeinfo.
+    fn put_checked(&self, _: &NodeRevId, _: i64) {}
 }
 
 struct Committed<'f> {
@@ -128,6 +137,25 @@ impl Nodes for Committed<'_> {
         let rep = rev.text.as_ref();
         let rep = rep.filter(|rep| rep.revision == Some(self.revision));
         rep.map(|rep| self.fs.reader(Some(rep))).transpose()
+    }
+
+    fn checked(&self, id: &NodeRevId) -> Option<i64> {
+        self.fs.cache().checked(&self.key(id)?)
+    }
+
+    fn put_checked(&self, id: &NodeRevId, below: i64) {
+        if let Some(key) = self.key(id) {
+            self.fs.cache().put_checked(key, &below, 0);
+        }
+    }
+}
+
+impl Committed<'_> {
+    fn key(&self, id: &NodeRevId) -> Option<Key> {
+        match id.place {
+            Place::Revision(revision, item) => Some(self.fs.key(Kind::Checked, revision, item)),
+            Place::Txn(_) => None,
+        }
     }
 }
 
@@ -169,21 +197,24 @@ impl Walk<'_> {
                 named(node)
             )));
         }
-        if let Some(predecessor) = &node.predecessor {
-            let before = self.nodes.rev(predecessor)?;
+        let before = match &node.predecessor {
+            Some(predecessor) => Some(self.nodes.rev(predecessor)?),
+            None => None,
+        };
+        if let Some(before) = &before {
             if before.predecessor_count.saturating_add(1) != node.predecessor_count {
                 return Err(corrupt(format!(
                     "Predecessor count mismatch: {} has {}, but {} has {}",
                     named(node),
                     node.predecessor_count,
-                    named(&before),
+                    named(before),
                     before.predecessor_count
                 )));
             }
         }
         self.nodes.props(node)?;
         if node.kind == NodeKind::Dir {
-            return self.verify_dir(node);
+            return self.verify_dir(node, before.as_deref());
         }
         let has = i64::from(node.has_mergeinfo);
         if has != node.mergeinfo_count {
@@ -203,10 +234,48 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn verify_dir(&mut self, node: &Arc<NodeRev>) -> Result<()> {
+    fn verify_dir(&mut self, node: &Arc<NodeRev>, before: Option<&NodeRev>) -> Result<()> {
         self.above.insert(node.id);
-        let mut below = 0i64;
-        for entry in self.nodes.entries(node)?.entries() {
+        let entries = self.nodes.entries(node)?;
+        let below = self.verify_entries(node, entries.entries(), before)?;
+        self.above.remove(&node.id);
+        let has = i64::from(node.has_mergeinfo);
+        if below.saturating_add(has) != node.mergeinfo_count {
+            return Err(corrupt(format!(
+                "Mergeinfo-count discrepancy on '{}': expected {}+{has}, counted {below}",
+                named(node),
+                node.mergeinfo_count
+            )));
+        }
+        self.nodes.put_checked(&node.id, below);
+        Ok(())
+    }
+
+    /// Checks what is in a folder, but for what is as it was in the version before, if that was
+    /// checked. Returns how many nodes have mergeinfo.
+    fn verify_entries(
+        &mut self,
+        node: &NodeRev,
+        entries: &[DirEntry],
+        before: Option<&NodeRev>,
+    ) -> Result<i64> {
+        let known = before.and_then(|before| Some((before, self.nodes.checked(&before.id)?)));
+        let (old, mut below) = match known {
+            Some((before, below)) => (Some(self.nodes.entries(before)?), below),
+            None => (None, 0),
+        };
+        let mut old = old.iter().flat_map(|old| old.entries()).peekable();
+        for entry in entries {
+            // What is gone or changed does not count any more.
+            while let Some(gone) = old.next_if(|old| old.name < entry.name) {
+                below = below.saturating_sub(self.nodes.rev(&gone.id)?.mergeinfo_count);
+            }
+            if let Some(same) = old.next_if(|old| old.name == entry.name) {
+                if same == entry && !self.nodes.is_new(&entry.id) {
+                    continue;
+                }
+                below = below.saturating_sub(self.nodes.rev(&same.id)?.mergeinfo_count);
+            }
             let child = self.nodes.rev(&entry.id)?;
             if child.id != entry.id {
                 return Err(corrupt(format!(
@@ -222,16 +291,10 @@ impl Walk<'_> {
             }
             below = below.saturating_add(child.mergeinfo_count);
         }
-        self.above.remove(&node.id);
-        let has = i64::from(node.has_mergeinfo);
-        if below.saturating_add(has) != node.mergeinfo_count {
-            return Err(corrupt(format!(
-                "Mergeinfo-count discrepancy on '{}': expected {}+{has}, counted {below}",
-                named(node),
-                node.mergeinfo_count
-            )));
+        for gone in old {
+            below = below.saturating_sub(self.nodes.rev(&gone.id)?.mergeinfo_count);
         }
-        Ok(())
+        Ok(below)
     }
 }
 
