@@ -3,12 +3,12 @@
 //! It is only a help: it is asked while writing, may be missing, and what it says is checked.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
-use sylvan_core::{Error, ErrorCode, Md5, NodeKind, Result, Revnum, Sha1};
+use sylvan_core::{Error, ErrorCode, Md5, NodeKind, Result, Revnum, Sha1, Timestamp};
 use sylvan_io::{Cancel, file};
 
 use crate::fs::FileSystem;
@@ -54,7 +54,30 @@ impl Pending {
 
 /// An open `rep-cache.db`.
 #[derive(Debug)]
-pub(crate) struct RepCache(Connection);
+pub(crate) struct RepCache {
+    connection: Connection,
+    path: PathBuf,
+    /// How often it was asked since others changed it.
+    asked: u64,
+    known: Option<Known>,
+}
+
+/// All that is in the database: asking that costs a read of the file, where a query takes locks.
+#[derive(Debug)]
+struct Known {
+    reps: HashMap<Sha1, Representation>,
+    state: State,
+}
+
+/// What tells of a file whether others changed it: size and time. Changes that follow each other
+/// within the clock's grain may pass; a text is stored twice then.
+type State = (u64, Timestamp);
+
+/// Databases with more than this, in bytes or entries, are not read as a whole.
+const MAX_KNOWN_SIZE: u64 = 4 << 20;
+const MAX_KNOWN: usize = 64 << 10;
+/// A question is worth reading so much of the database.
+const SIZE_A_QUESTION: u64 = 2 << 10;
 
 impl RepCache {
     /// Opens the database; makes it if it is not there.
@@ -89,12 +112,35 @@ impl RepCache {
             );
             connection.execute_batch(&schema).map_err(sqlite)?;
         }
-        Ok(Self(connection))
+        Ok(Self {
+            connection,
+            path,
+            asked: 0,
+            known: None,
+        })
     }
 
     /// Looks a digest up.
-    pub(crate) fn get(&self, sha1: Sha1) -> Result<Option<Representation>> {
-        let mut statement = self.0.prepare_cached(GET).map_err(sqlite)?;
+    pub(crate) fn get(&mut self, sha1: Sha1) -> Result<Option<Representation>> {
+        let state = self.state()?;
+        self.asked += 1;
+        if self
+            .known
+            .as_ref()
+            .is_some_and(|known| known.state != state)
+        {
+            (self.known, self.asked) = (None, 1);
+        }
+        let worth_it = self.asked.saturating_mul(SIZE_A_QUESTION) >= state.0;
+        let may_know = self.known.is_none() && worth_it && state.0 <= MAX_KNOWN_SIZE;
+        if may_know && self.know_all(state).is_err() {
+            // Of what is damaged, the rest can be asked for.
+            self.asked = 0;
+        }
+        if let Some(known) = &self.known {
+            return Ok(known.reps.get(&sha1).copied());
+        }
+        let mut statement = self.connection.prepare_cached(GET).map_err(sqlite)?;
         let row = statement
             .query_row([sha1.to_string()], |row| {
                 Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
@@ -104,12 +150,51 @@ impl RepCache {
         row.map(|numbers| representation(sha1, numbers)).transpose()
     }
 
+    fn state(&self) -> Result<State> {
+        let meta = file::stat(&self.path)?;
+        Ok((meta.size, meta.mtime))
+    }
+
+    fn know_all(&mut self, state: State) -> Result<()> {
+        let mut reps = HashMap::new();
+        let (start, end) = (Revnum::ZERO, Revnum::new(i64::MAX).unwrap_or_default());
+        self.each_in_range(start, end, |rep| {
+            if let Some(sha1) = rep.sha1.filter(|_| reps.len() <= MAX_KNOWN) {
+                reps.insert(sha1, *rep);
+            }
+            Ok(())
+        })?;
+        if reps.len() <= MAX_KNOWN {
+            self.known = Some(Known { reps, state });
+        }
+        Ok(())
+    }
+
     /// Adds representations.
     pub(crate) fn add(&mut self, reps: &[Representation]) -> Result<()> {
         if reps.is_empty() {
             return Ok(());
         }
-        let transaction = self.0.transaction().map_err(sqlite)?;
+        let before = self.state()?;
+        self.insert(reps)?;
+        let after = self.state()?;
+        if let Some(known) = &mut self.known {
+            let others_changed_it = known.state != before;
+            known.state = after;
+            for rep in reps {
+                if let Some(sha1) = rep.sha1 {
+                    known.reps.entry(sha1).or_insert(*rep);
+                }
+            }
+            if others_changed_it || known.reps.len() > MAX_KNOWN {
+                self.known = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, reps: &[Representation]) -> Result<()> {
+        let transaction = self.connection.transaction().map_err(sqlite)?;
         {
             let mut statement = transaction.prepare_cached(SET).map_err(sqlite)?;
             for rep in reps {
@@ -127,8 +212,9 @@ impl RepCache {
     }
 
     /// Removes what is of revisions younger than `youngest`.
-    pub(crate) fn remove_younger_than(&self, youngest: Revnum) -> Result<()> {
-        let removed = self.0.execute(REMOVE, [youngest.number()]);
+    pub(crate) fn remove_younger_than(&mut self, youngest: Revnum) -> Result<()> {
+        self.known = None;
+        let removed = self.connection.execute(REMOVE, [youngest.number()]);
         removed.map(drop).map_err(sqlite)
     }
 
@@ -139,7 +225,7 @@ impl RepCache {
         end: Revnum,
         mut sink: impl FnMut(&Representation) -> Result<()>,
     ) -> Result<()> {
-        let mut statement = self.0.prepare_cached(IN_RANGE).map_err(sqlite)?;
+        let mut statement = self.connection.prepare_cached(IN_RANGE).map_err(sqlite)?;
         let rows = statement
             .query_map([start.number(), end.number()], |row| {
                 let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
@@ -225,7 +311,7 @@ impl FileSystem {
         let behavior = rusqlite::TransactionBehavior::Immediate;
         // Dropped, it is rolled back.
         let _lock = cache
-            .0
+            .connection
             .transaction_with_behavior(behavior)
             .map_err(sqlite)?;
         work()

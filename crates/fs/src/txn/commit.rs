@@ -57,6 +57,7 @@ struct Final {
 struct Mark {
     items: usize,
     l2p: usize,
+    written: usize,
     next_item: u64,
     next_node: u64,
     len: u64,
@@ -131,6 +132,7 @@ impl Txn {
         Mark {
             items: self.proto.items.len(),
             l2p: self.proto.l2p.len(),
+            written: self.proto.written.len(),
             next_item: self.proto.next_item,
             next_node: self.next_node,
             len: self.proto.len(),
@@ -140,6 +142,7 @@ impl Txn {
     fn take_back(&mut self, mark: &Mark) -> Result<()> {
         self.proto.items.truncate(mark.items);
         self.proto.l2p.truncate(mark.l2p);
+        self.proto.written.truncate(mark.written);
         self.proto.next_item = mark.next_item;
         self.next_node = mark.next_node;
         self.proto.truncate(mark.len)
@@ -280,7 +283,7 @@ impl Txn {
     }
 
     fn write_directory(&mut self, rev: &mut NodeRev, new: &mut Final) -> Result<()> {
-        let mut directory = (*self.directory(rev)?).clone();
+        let mut directory = Arc::unwrap_or_clone(self.directory(rev)?);
         for entry in directory.entries_mut() {
             entry.id = self.write_node(entry.id, new, false)?;
         }
@@ -439,6 +442,7 @@ impl Txn {
             let key = fs.key(Kind::Directory, new.revision, rep.item_index);
             fs.cache().put_directory(key, directory, directory.weight());
         }
+        fs.keep_written(new.revision, std::mem::take(&mut self.proto.written));
         let cached = fs.add_to_rep_cache(&new.to_cache);
         let purged = if self.on_disk {
             super::purge(fs, self.id)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sylvan_core::{Result, Revnum, Sha1};
 use sylvan_io::file::{self, MODE_FILE, NewFile};
 
+use super::rep::Written;
 use crate::cache::Cache;
 use crate::index::l2p::L2pBuilder;
 use crate::index::{Fnv1a32x4, ITEM_FIRST_USER, Item, ItemKind};
@@ -29,6 +30,10 @@ pub(super) struct Proto {
     pub(super) next_item: u64,
     /// Representations of this transaction, by digest.
     pub(super) by_sha1: HashMap<Sha1, Representation>,
+    /// What the caches are to know of them after the commit.
+    pub(super) written: Vec<Written>,
+    /// How much text is in it.
+    pub(super) kept: usize,
     /// Of the bytes since [`Proto::begin_item`] that are in the file already.
     checksum: Fnv1a32x4,
     item_start: u64,
@@ -45,6 +50,8 @@ impl Proto {
             l2p: Vec::new(),
             next_item: ITEM_FIRST_USER,
             by_sha1: HashMap::new(),
+            written: Vec::new(),
+            kept: 0,
             checksum: Fnv1a32x4::default(),
             item_start: 0,
         }

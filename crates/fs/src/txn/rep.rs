@@ -1,5 +1,6 @@
 //! Writes representations to the proto-revision.
 
+use bytes::Bytes;
 use md5::Digest as _;
 use sylvan_core::{Md5, NodeKind, Result, Revnum, Sha1};
 use sylvan_delta::svndiff::{Deltifier, Version};
@@ -25,11 +26,42 @@ pub(super) struct RepWriter {
     expanded: u64,
     md5: md5::Md5,
     sha1: Option<sha1::Sha1>,
+    /// What the delta is against.
+    base: Option<Below>,
+    /// The text, for the next delta against it; `None` once it is too much.
+    text: Option<Vec<u8>>,
 }
+
+/// The revision of a delta's base, and the chain that the base has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Below {
+    revision: Revnum,
+    chain: Chain,
+}
+
+/// What is known of a representation that was written.
+#[derive(Debug)]
+pub(super) struct Written {
+    item: u64,
+    base: Option<Below>,
+    text: Option<Bytes>,
+}
+
+/// So much text of a transaction is kept at most.
+const MAX_KEPT: usize = 4 << 20;
 
 impl RepWriter {
     pub(super) fn push(&mut self, txn: &mut Txn, piece: &[u8]) -> Result<()> {
         self.expanded += piece.len() as u64;
+        if let Some(text) = &mut self.text {
+            let room = MAX_KEPT.saturating_sub(txn.proto.kept);
+            let room = room.min(txn.fs.cache().largest() / 2);
+            if text.len() + piece.len() <= room {
+                text.extend_from_slice(piece);
+            } else {
+                self.text = None;
+            }
+        }
         self.md5.update(piece);
         if let Some(sha1) = &mut self.sha1 {
             sha1.update(piece);
@@ -59,7 +91,7 @@ impl RepWriter {
     }
 
     /// Writes the trailer and gives the item its number.
-    pub(super) fn close(&self, txn: &mut Txn, rep: &mut Representation, start: u64) {
+    pub(super) fn close(&mut self, txn: &mut Txn, rep: &mut Representation, start: u64) {
         txn.proto.tail.extend_from_slice(rep::END);
         rep.item_index = if txn.fs.format().is_logical() {
             let number = txn.proto.number_item();
@@ -68,6 +100,13 @@ impl RepWriter {
         } else {
             start
         };
+        let text = self.text.take().map(Bytes::from);
+        txn.proto.kept += text.as_ref().map_or(0, Bytes::len);
+        txn.proto.written.push(Written {
+            item: rep.item_index,
+            base: self.base,
+            text,
+        });
     }
 }
 
@@ -80,14 +119,20 @@ impl Txn {
         deltify: bool,
     ) -> Result<RepWriter> {
         self.proto.begin_item();
+        let mut below = None;
         let deltifier = if deltify {
             let is_props = matches!(kind, ItemKind::FileProps | ItemKind::DirProps);
             let base = self.choose_delta_base(node, is_props)?;
             let (header, source) = match &base {
                 None => (RepHeader::SelfDelta, None),
-                Some(base) => {
+                Some((base, chain)) => {
+                    let revision = base.revision.unwrap_or(Revnum::ZERO);
+                    below = Some(Below {
+                        revision,
+                        chain: *chain,
+                    });
                     let header = RepHeader::Delta(DeltaBase {
-                        revision: base.revision.unwrap_or(Revnum::ZERO),
+                        revision,
                         item_index: base.item_index,
                         size: base.size,
                     });
@@ -118,12 +163,19 @@ impl Txn {
             md5: md5::Md5::default(),
             // Nobody looks for folders that are alike.
             sha1: (kind != ItemKind::DirRep).then(sha1::Sha1::default),
+            base: below,
+            text: Some(Vec::new()),
         })
     }
 
     /// Chooses what a delta of the node is made against: mostly the version before, and where
     /// chains would become long, one further back.
-    fn choose_delta_base(&self, node: &NodeRev, props: bool) -> Result<Option<Representation>> {
+    /// Returns its chain, too.
+    fn choose_delta_base(
+        &self,
+        node: &NodeRev,
+        props: bool,
+    ) -> Result<Option<(Representation, Chain)>> {
         let conf = self.fs.conf();
         let count = node.predecessor_count;
         if count == 0 {
@@ -164,7 +216,7 @@ impl Txn {
             && 128u64
                 .checked_shl(chain.shards)
                 .is_none_or(|least| least >= base.expanded_size);
-        Ok(Some(base).filter(|_| !too_long && !too_far))
+        Ok(Some((base, chain)).filter(|_| !too_long && !too_far))
     }
 
     fn shards_spanned(&self, node: &NodeRev, steps: i64) -> Result<i64> {
@@ -327,6 +379,29 @@ impl FileSystem {
             self.cache().put_chain(key(&base), &chain, 0);
         }
         Ok(chain)
+    }
+
+    /// Keeps what is known of the representations of a new revision in the caches.
+    pub(super) fn keep_written(&self, revision: Revnum, written: Vec<Written>) {
+        let size = self.shard_size().cast_signed();
+        for Written { item, base, text } in written {
+            let first = Chain { len: 1, shards: 1 };
+            // As [`FileSystem::rep_chain_length`] would find it.
+            let base = base.filter(|base| base.revision != Revnum::ZERO);
+            let chain = base.map_or(first, |base| {
+                let crosses = base.revision.number() / size != revision.number() / size;
+                Chain {
+                    len: base.chain.len + 1,
+                    shards: base.chain.shards + u32::from(crosses),
+                }
+            });
+            self.cache()
+                .put_chain(self.key(Kind::Chain, revision, item), &chain, 0);
+            if let Some(text) = text {
+                let key = self.key(Kind::Text, revision, item);
+                self.cache().put_text(key, &text, text.len());
+            }
+        }
     }
 
     /// Checks that there is a representation where one is said to be.
