@@ -96,7 +96,7 @@ impl Root {
         for (depth, name) in path.components().enumerate() {
             if rev.kind != NodeKind::Dir {
                 let names: Vec<&str> = path.components().take(depth).collect();
-                let above = RelPathBuf::new(&names.join("/"))?;
+                let above = RelPathBuf::new(names.join("/"))?;
                 return Err(not_directory(self.fs.uuid(), self.place(), &above));
             }
             let entries = self.fs.directory(&rev)?;

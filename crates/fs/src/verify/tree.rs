@@ -201,16 +201,16 @@ impl Walk<'_> {
             Some(predecessor) => Some(self.nodes.rev(predecessor)?),
             None => None,
         };
-        if let Some(before) = &before {
-            if before.predecessor_count.saturating_add(1) != node.predecessor_count {
-                return Err(corrupt(format!(
-                    "Predecessor count mismatch: {} has {}, but {} has {}",
-                    named(node),
-                    node.predecessor_count,
-                    named(before),
-                    before.predecessor_count
-                )));
-            }
+        if let Some(before) = &before
+            && before.predecessor_count.saturating_add(1) != node.predecessor_count
+        {
+            return Err(corrupt(format!(
+                "Predecessor count mismatch: {} has {}, but {} has {}",
+                named(node),
+                node.predecessor_count,
+                named(before),
+                before.predecessor_count
+            )));
         }
         self.nodes.props(node)?;
         if node.kind == NodeKind::Dir {
