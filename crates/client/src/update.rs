@@ -301,9 +301,21 @@ impl<'c, 'o> Update<'c, 'o> {
     }
 }
 
+/// Returns the program that merges texts, and the extensions that files of conflicts keep.
+pub(crate) fn merge_options(config: &Config) -> (Option<String>, Vec<String>) {
+    let diff3 = config.get(Category::Config, "helpers", "diff3-cmd");
+    let kept = config.get(
+        Category::Config,
+        "miscellany",
+        "preserved-conflict-file-exts",
+    );
+    let kept = kept.unwrap_or_default().split_ascii_whitespace();
+    (diff3.map(str::to_owned), kept.map(str::to_owned).collect())
+}
+
 /// Requires the option to make sense; it is in [`sylvan_wc::Options`], where nonsense counts as not
 /// set.
-fn check_use_commit_times(config: &Config) -> Result<()> {
+pub(crate) fn check_use_commit_times(config: &Config) -> Result<()> {
     let (section, option) = ("miscellany", "use-commit-times");
     config
         .get_bool(Category::Config, section, option, false)
@@ -370,7 +382,10 @@ impl<'c> Update<'c, '_> {
         } else {
             self.hidden_children(wc, at, rev, session)?
         };
+        let (diff3, preserved_extensions) = merge_options(&self.context.config);
         Ok(sylvan_wc::update::UpdateOptions {
+            diff3,
+            preserved_extensions,
             target: target.to_owned(),
             rev: Some(rev),
             depth,

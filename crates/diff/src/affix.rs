@@ -26,9 +26,9 @@ pub(crate) struct Affix {
     pub(crate) suffix_lines: u32,
 }
 
-/// Finds the equal lines at both ends.
-pub(crate) fn find(sources: [&dyn Source; 2]) -> Result<Affix> {
-    let shorter = sources[0].len().min(sources[1].len());
+/// Finds the equal lines at both ends of all texts, of which there are at least two.
+pub(crate) fn find(sources: &[&dyn Source]) -> Result<Affix> {
+    let shorter = sources.iter().map(|source| source.len()).min().unwrap_or(0);
     if shorter == 0 {
         return Ok(Affix::default());
     }
@@ -77,16 +77,21 @@ impl LineEnds {
     }
 }
 
-/// Returns how many bytes two texts begin with, and the lines in them.
-fn equal_start(sources: [&dyn Source; 2], shorter: u64) -> Result<(u64, LineEnds)> {
+/// Returns how many bytes all texts begin with, and the lines in them.
+fn equal_start(sources: &[&dyn Source], shorter: u64) -> Result<(u64, LineEnds)> {
     let mut buffers = [vec![0; BLOCK], vec![0; BLOCK]];
     let mut lines = LineEnds::default();
     let mut at = 0;
     while at < shorter {
-        let len = read_both(sources, [at, at], shorter - at, &mut buffers)?;
-        let [a, b] = &buffers;
-        let equal = first_difference(&a[..len], &b[..len]);
-        lines.push(at, &a[..equal])?;
+        let starts = |_: &dyn Source, _| at;
+        let (len, equal) = compare(
+            sources,
+            shorter - at,
+            starts,
+            first_difference,
+            &mut buffers,
+        )?;
+        lines.push(at, &buffers[0][..equal])?;
         at += equal as u64;
         if equal < len {
             break;
@@ -108,16 +113,14 @@ fn equal_start(sources: [&dyn Source; 2], shorter: u64) -> Result<(u64, LineEnds
     Ok((at, lines))
 }
 
-/// Returns how many bytes two texts end with, at most `limit`.
-fn equal_end(sources: [&dyn Source; 2], limit: u64) -> Result<u64> {
+/// Returns how many bytes all texts end with, at most `limit`.
+fn equal_end(sources: &[&dyn Source], limit: u64) -> Result<u64> {
     let mut buffers = [vec![0; BLOCK], vec![0; BLOCK]];
     let mut suffix = 0;
     while suffix < limit {
-        let len = (limit - suffix).min(BLOCK as u64);
-        let starts = sources.map(|source| source.len() - suffix - len);
-        let len = read_both(sources, starts, len, &mut buffers)?;
-        let [a, b] = &buffers;
-        let equal = last_difference(&a[..len], &b[..len]);
+        let starts = |source: &dyn Source, len: u64| source.len() - suffix - len;
+        let left = limit - suffix;
+        let (len, equal) = compare(sources, left, starts, last_difference, &mut buffers)?;
         suffix += equal as u64;
         if equal < len {
             break;
@@ -143,17 +146,25 @@ fn without_kept(source: &dyn Source, suffix: u64) -> Result<(u64, u32)> {
     Ok((rest, left))
 }
 
-fn read_both(
-    sources: [&dyn Source; 2],
-    at: [u64; 2],
-    len: u64,
-    buffers: &mut [Vec<u8>; 2],
-) -> Result<usize> {
-    let len = usize::try_from(len).unwrap_or(BLOCK).min(BLOCK);
-    for which in 0..2 {
-        sources[which].read_at(at[which], &mut buffers[which][..len])?;
+/// Compares a block of all texts with the first one's; returns its length and how much of it is
+/// equal. `start` tells where it begins in a text.
+fn compare(
+    sources: &[&dyn Source],
+    most: u64,
+    start: impl Fn(&dyn Source, u64) -> u64,
+    equal: impl Fn(&[u8], &[u8]) -> usize,
+    [first, other]: &mut [Vec<u8>; 2],
+) -> Result<(usize, usize)> {
+    let len = usize::try_from(most).unwrap_or(BLOCK).min(BLOCK);
+    let mut count = len;
+    for (which, source) in sources.iter().enumerate() {
+        let buffer = if which == 0 { &mut *first } else { &mut *other };
+        source.read_at(start(*source, len as u64), &mut buffer[..len])?;
+        if which > 0 {
+            count = count.min(equal(&first[..len], &other[..len]));
+        }
     }
-    Ok(len)
+    Ok((len, count))
 }
 
 const STEP: usize = 64;
@@ -190,7 +201,7 @@ mod tests {
     use super::*;
 
     fn of(a: &[u8], b: &[u8]) -> (u64, u32, u64, u32) {
-        let affix = find([&a, &b]).unwrap();
+        let affix = find(&[&a, &b]).unwrap();
         (
             affix.prefix,
             affix.prefix_lines,

@@ -6,6 +6,9 @@
 //! equal lines at both ends are set aside (`affix`), lines become numbers (`token`), and the
 //! longest common subsequence of these is searched in Subversion's order (`lcs`).
 //!
+//! [`diff3`] finds what two changes of one text do to it, [`merge::write`] writes the text with
+//! both, with markers where they conflict.
+//!
 //! Texts are read in pieces; kept are a number for each line between the equal ends and what the
 //! search needs, so that memory grows with the number of lines, not with their length.
 //!
@@ -29,16 +32,19 @@
 
 mod affix;
 mod lcs;
+pub mod merge;
 mod normalize;
 mod options;
 pub mod props;
 mod source;
+mod three_way;
 mod token;
 mod two_way;
 pub mod unified;
 
 pub use options::{IgnoreSpace, Options};
 pub use source::{FileSource, Source};
+pub use three_way::{Diff3, Hunk, HunkKind, diff3, diff3_whole};
 pub use two_way::{Change, Diff, diff, diff_whole};
 
 use sylvan_core::Result;

@@ -39,7 +39,7 @@ impl Diff {
 /// # Errors
 /// If a text cannot be read or has 2³² lines, and what `poll` returned.
 pub fn diff(sources: [&dyn Source; 2], options: &Options, poll: &mut Poll<'_>) -> Result<Diff> {
-    compare(sources, affix::find(sources)?, options, poll)
+    compare(sources, affix::find(&sources)?, options, poll)
 }
 
 /// Finds out how two texts differ, as Subversion does for properties: equal lines at both ends are
@@ -78,7 +78,7 @@ fn compare(
     Ok(Diff { changes, lines })
 }
 
-fn lines_of(affix: &Affix, between: usize) -> Result<u32> {
+pub(crate) fn lines_of(affix: &Affix, between: usize) -> Result<u32> {
     u32::try_from(between)
         .ok()
         .and_then(|lines| lines.checked_add(affix.prefix_lines))

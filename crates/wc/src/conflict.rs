@@ -8,8 +8,10 @@
 //! ("tree" () reason action move-source? move-target?)
 //! ```
 
+mod write;
+
 use sylvan_core::skel::{self, Skel};
-use sylvan_core::{Error, ErrorCode, NodeKind, Props, RelPathBuf, Result, Revnum, Url};
+use sylvan_core::{Dirent, Error, ErrorCode, NodeKind, Props, RelPathBuf, Result, Revnum, Url};
 
 use crate::WorkingCopy;
 
@@ -212,8 +214,13 @@ impl Conflict {
     /// Tells what is not resolved yet. Text and property conflicts count as resolved when the user
     /// has removed their files.
     pub fn unresolved(&self, wc: &WorkingCopy) -> Unresolved {
+        self.unresolved_below(wc.root())
+    }
+
+    /// As [`Conflict::unresolved`], in the working copy at `root`.
+    pub(crate) fn unresolved_below(&self, root: &Dirent) -> Unresolved {
         let is_file = |path: &RelPathBuf| {
-            std::fs::symlink_metadata(wc.local_path(path).as_path())
+            std::fs::symlink_metadata(root.join_relpath(path).as_path())
                 .is_ok_and(|found| found.is_file() || found.is_symlink())
         };
         let text = self.text.as_ref().is_some_and(|text| {

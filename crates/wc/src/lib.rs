@@ -21,6 +21,7 @@ pub mod fuzz;
 pub mod info;
 pub mod install;
 pub mod lock;
+mod merge;
 mod modified;
 pub mod notify;
 mod options;

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use sha1::Digest as _;
+use sylvan_core::props::SVN_SPECIAL;
 use sylvan_core::translate::{Translation, special};
 use sylvan_core::{Error, RelPath, Result, Sha1};
 use sylvan_io::file::{Dir, FileKind};
@@ -30,8 +31,18 @@ pub(crate) fn differs(
     layer: &Layer,
     translation: impl FnOnce() -> Result<Option<Translation>>,
 ) -> Result<bool> {
-    let props = layer.props()?;
-    let is_special = props.contains_key(sylvan_core::props::SVN_SPECIAL);
+    let is_special = layer.props()?.contains_key(SVN_SPECIAL);
+    differs_from(tree, path, layer, is_special, translation)
+}
+
+/// As [`differs`] for a file whose local properties decide whether it is a symlink.
+pub(crate) fn differs_from(
+    tree: &Dir,
+    path: &RelPath,
+    layer: &Layer,
+    is_special: bool,
+    translation: impl FnOnce() -> Result<Option<Translation>>,
+) -> Result<bool> {
     let Some(expected) = layer.sha1()? else {
         return Ok(true);
     };

@@ -20,7 +20,9 @@
 
 use rusqlite::params;
 use sylvan_core::skel::Skel;
-use sylvan_core::{Error, ErrorCode, Props, RelPath, RelPathBuf, Result, Timestamp};
+use sylvan_core::{
+    Dirent, Error, ErrorCode, Props, RelPath, RelPathBuf, Result, TimeZone, Timestamp,
+};
 use sylvan_io::Cancel;
 
 use crate::db::write as rows;
@@ -47,6 +49,43 @@ pub(crate) mod item {
             Skel::number(record.into()),
         ])
         .to_bytes()
+    }
+
+    /// Writes a working file from another file, and records nothing of it.
+    pub(crate) fn file_install_from(path: &RelPath, from: &RelPath) -> Vec<u8> {
+        file_install_with(path, false, from)
+    }
+
+    /// As [`file_install_from`]; the file may get the time of its last change.
+    pub(crate) fn file_install_with(path: &RelPath, times: bool, from: &RelPath) -> Vec<u8> {
+        Skel::list([
+            Skel::atom("file-install"),
+            Skel::atom(path.as_str()),
+            Skel::number(times.into()),
+            Skel::number(0),
+            Skel::atom(from.as_str()),
+        ])
+        .to_bytes()
+    }
+
+    fn several(word: &str, paths: &[&RelPath]) -> Vec<u8> {
+        let paths = paths.iter().map(|path| Skel::atom(path.as_str()));
+        Skel::list(std::iter::once(Skel::atom(word)).chain(paths)).to_bytes()
+    }
+
+    /// Writes `from` to `to` as it would be in the working copy with the properties of `path`.
+    pub(crate) fn file_translate(path: &RelPath, from: &RelPath, to: &RelPath) -> Vec<u8> {
+        several("file-translate", &[path, from, to])
+    }
+
+    /// Moves a file.
+    pub(crate) fn file_move(from: &RelPath, to: &RelPath) -> Vec<u8> {
+        several("file-move", &[from, to])
+    }
+
+    /// Writes the file that tells of property conflicts.
+    pub(crate) fn prej_install(path: &RelPath) -> Vec<u8> {
+        one("prej-install", path)
     }
 
     /// Makes a folder.
@@ -104,45 +143,21 @@ const BATCH: usize = 200;
 /// `E155009` with the item and what kept it from being done, which stays in the queue with those
 /// after it; `E200015` when cancelled.
 pub fn run(wc: &WorkingCopy, cancel: &Cancel) -> Result<()> {
+    let site = Site::of(wc)?;
     let runner = Runner {
-        wc,
         db: wc.db(),
-        site: Site::of(wc)?,
+        site: &site,
+        root: wc.root(),
+        zone: &wc.options().time_zone,
     };
-    let mut done = Vec::new();
-    let mut recorded = Vec::new();
-    let mut last = 0;
-    let outcome = loop {
-        if let Err(error) = cancel.check() {
-            break Err(error);
-        }
-        let next = match runner.next(last) {
-            Ok(Some(next)) => next,
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
-        };
-        match runner.dispatch(&next.1) {
-            Ok(file) => recorded.extend(file),
-            Err(error) => break Err(failed(wc, &next, error)),
-        }
-        last = next.0;
-        done.push(last);
-        if done.len() >= BATCH
-            && let Err(error) = runner.retire(&mut done, &mut recorded)
-        {
-            break Err(error);
-        }
-    };
-    let retired = runner.retire(&mut done, &mut recorded);
-    outcome.and(retired)
+    runner.run(None, cancel)
 }
 
-fn failed(wc: &WorkingCopy, (id, work): &(i64, Vec<u8>), error: Error) -> Error {
+fn failed(root: &Dirent, (id, work): &(i64, Vec<u8>), error: Error) -> Error {
     error.wrap(
         ErrorCode::WC_BAD_ADM_LOG,
         format!(
-            "Failed to run the WC DB work queue associated with '{}', work item {id} {}",
-            wc.root(),
+            "Failed to run the WC DB work queue associated with '{root}', work item {id} {}",
             String::from_utf8_lossy(work)
         ),
     )
@@ -151,26 +166,73 @@ fn failed(wc: &WorkingCopy, (id, work): &(i64, Vec<u8>), error: Error) -> Error 
 /// A file with its size and modification time.
 pub(crate) type FileInfo = (RelPathBuf, i64, i64);
 
-struct Runner<'a> {
-    wc: &'a WorkingCopy,
-    db: &'a Db,
-    site: Site,
+/// Does work items.
+pub(crate) struct Runner<'a> {
+    pub db: &'a Db,
+    pub site: &'a Site,
+    /// The working copy's root.
+    pub root: &'a Dirent,
+    /// For dates in keywords.
+    pub zone: &'a TimeZone,
 }
 
 impl Runner<'_> {
+    /// Does the items of these numbers, in order, or all.
+    pub(crate) fn run(&self, only: Option<&[i64]>, cancel: &Cancel) -> Result<()> {
+        let mut done = Vec::new();
+        let mut recorded = Vec::new();
+        let mut last = 0;
+        let mut only = only.map(|items| items.iter());
+        let outcome = loop {
+            if let Err(error) = cancel.check() {
+                break Err(error);
+            }
+            let after = match &mut only {
+                None => last,
+                Some(items) => match items.next() {
+                    Some(item) => item - 1,
+                    None => break Ok(()),
+                },
+            };
+            let next = match self.next(after) {
+                Ok(Some(next)) => next,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            };
+            // What reads a file cannot be done again when that file is removed.
+            let removes =
+                next.1.starts_with(b"(file-remove ") || next.1.starts_with(b"(11 file-remove ");
+            if removes && done.iter().any(|(_, removes)| !removes) || done.len() >= BATCH {
+                if let Err(error) = self.retire(&mut done, &mut recorded) {
+                    break Err(error);
+                }
+            }
+            match self.dispatch(&next.1) {
+                Ok(file) => recorded.extend(file),
+                Err(error) => break Err(failed(self.root, &next, error)),
+            }
+            last = next.0;
+            done.push((last, removes));
+        };
+        let retired = self.retire(&mut done, &mut recorded);
+        outcome.and(retired)
+    }
+
     fn next(&self, after: i64) -> Result<Option<(i64, Vec<u8>)>> {
         self.db.row(rows::NEXT_WORK_ITEM, [after], |row| {
             Ok((row.get(0).map_err(sqlite_error)?, work(row)?))
         })
     }
 
-    fn retire(&self, done: &mut Vec<i64>, recorded: &mut Vec<FileInfo>) -> Result<()> {
+    fn retire(&self, done: &mut Vec<(i64, bool)>, recorded: &mut Vec<FileInfo>) -> Result<()> {
         if done.is_empty() {
             return Ok(());
         }
         self.db.write(|| {
             record_files(self.db, &std::mem::take(recorded))?;
-            self.db.delete_work_items(std::mem::take(done))
+            let done = std::mem::take(done);
+            self.db
+                .delete_work_items(done.into_iter().map(|(item, _)| item).collect())
         })
     }
 
@@ -199,25 +261,36 @@ impl Runner<'_> {
             "record-fileinfo" => self.record_file_info(&args),
             "base-remove" => self.base_remove(&args).map(|()| None),
             "postupgrade" => self.post_upgrade().map(|()| None),
-            "prej-install" => crate::prej::install(self.wc, &args.path(1)?).map(|()| None),
+            "prej-install" => crate::prej::install(self, &args.path(1)?).map(|()| None),
             _ => Err(unknown()),
         }
     }
 
-    fn top(&self, path: &RelPath) -> Result<Layer> {
+    /// Returns the highest layer of a node, and its local properties.
+    fn top(&self, path: &RelPath) -> Result<(Layer, Props)> {
         let node = self.db.node(path)?;
-        node.and_then(|mut node| (!node.layers.is_empty()).then(|| node.layers.swap_remove(0)))
-            .ok_or_else(|| {
-                Error::new(
-                    ErrorCode::WC_PATH_NOT_FOUND,
-                    format!("The node '{}' was not found.", self.wc.local_path(path)),
-                )
-            })
+        let mut node = node.filter(|node| !node.layers.is_empty()).ok_or_else(|| {
+            Error::new(
+                ErrorCode::WC_PATH_NOT_FOUND,
+                format!("The node '{}' was not found.", self.local(path)),
+            )
+        })?;
+        let layer = node.layers.swap_remove(0);
+        let props = match &node.actual.properties {
+            Some(stored) => sylvan_core::props::from_skel(stored)?,
+            None => layer.props()?,
+        };
+        Ok((layer, props))
+    }
+
+    /// Returns the path that users see.
+    pub(crate) fn local(&self, path: &RelPath) -> Dirent {
+        self.root.join_relpath(path)
     }
 
     fn recipe(&self, path: &RelPath, use_commit_times: bool) -> Result<(Layer, Recipe)> {
-        let layer = self.top(path)?;
-        let recipe = recipe_of(self.wc, &layer, use_commit_times)?;
+        let (layer, props) = self.top(path)?;
+        let recipe = recipe_in(self.db, self.zone, &layer, &props, use_commit_times)?;
         Ok((layer, recipe))
     }
 
@@ -229,7 +302,11 @@ impl Runner<'_> {
         let (dir, source) = match (args.has(4), layer.sha1()?) {
             (true, _) => {
                 text = args.path(4)?;
-                self.site.locate(&text)
+                let (dir, source) = self.site.locate(&text);
+                if self.is_gone(dir, source)? {
+                    return Ok(None);
+                }
+                (dir, source)
             }
             (false, Some(sha1)) => {
                 text = pristine::path(&sha1)?;
@@ -241,7 +318,7 @@ impl Runner<'_> {
                     format!(
                         "Can't install '{}' from pristine store, because no checksum is recorded \
                          for this file",
-                        self.wc.local_path(&path)
+                        self.local(&path)
                     ),
                 ));
             }
@@ -256,6 +333,13 @@ impl Runner<'_> {
         Ok(recorded
             .filter(|_| record)
             .map(|(size, time)| (path, size, time)))
+    }
+
+    /// Tells whether a temporary file is not there any more: the item that reads it was done before,
+    /// and so was the one after it that removes the file.
+    fn is_gone(&self, dir: &sylvan_io::file::Dir, path: &RelPath) -> Result<bool> {
+        let is_temp = dir.path() == self.site.adm.path() && path.starts_with(crate::site::tmp());
+        Ok(is_temp && dir.lstat(path)?.is_none())
     }
 
     fn dir_remove(&self, args: &Args<'_>) -> Result<()> {
@@ -281,6 +365,9 @@ impl Runner<'_> {
         let (from, to) = (args.path(2)?, args.path(3)?);
         let (from_dir, from) = self.site.locate(&from);
         let (to_dir, to) = self.site.locate(&to);
+        if self.is_gone(from_dir, from)? {
+            return Ok(());
+        }
         let (_, recipe) = self.recipe(&args.path(1)?, false)?;
         let plain = Recipe {
             executable: false,
@@ -289,6 +376,12 @@ impl Runner<'_> {
         };
         let source = Source::File(from_dir, from);
         install::by_rename(to_dir, to, source, &plain, self.site.tmp())?;
+        if plain.translation.is_some()
+            && let Some(meta) = from_dir.lstat(from)?
+        {
+            // What is translated keeps the mode of its source.
+            to_dir.set_mode(to, meta.mode)?;
+        }
         Ok(())
     }
 
@@ -297,7 +390,8 @@ impl Runner<'_> {
             return Ok(());
         };
         // The user's properties count, not the pristine ones.
-        let mut recipe = recipe_with(self.wc, &current.layer, &current.props()?, false)?;
+        let mut recipe =
+            recipe_in(self.db, self.zone, &current.layer, &current.props()?, false)?;
         // But a file is made read-only when that is committed, not before.
         recipe.read_only &= current
             .pristine_props()?
@@ -324,7 +418,7 @@ impl Runner<'_> {
         if !recipe.special {
             install::sync_flags(root, &path, &recipe)?;
         }
-        if modified::is_modified(self.wc, &self.site, &path, &layer)? {
+        if modified::differs(root, &path, &layer, || Ok(recipe.translation.clone()))? {
             return Ok(None);
         }
         Ok(install::stat(root, &path)?.map(|(size, time)| (path, size, time)))
@@ -404,12 +498,24 @@ pub(crate) fn recipe_with(
     props: &Props,
     use_commit_times: bool,
 ) -> Result<Recipe> {
+    let zone = &wc.options().time_zone;
+    recipe_in(wc.db(), zone, layer, props, use_commit_times)
+}
+
+/// As [`recipe_with`], for who has but the database.
+pub(crate) fn recipe_in(
+    db: &Db,
+    zone: &TimeZone,
+    layer: &Layer,
+    props: &Props,
+    use_commit_times: bool,
+) -> Result<Recipe> {
     let repos = match layer.repos_id {
-        Some(id) => Some(wc.db().repository(id)?),
+        Some(id) => Some(db.repository(id)?),
         None => None,
     };
     let locked = match (layer.repos_id, &layer.repos_path, layer.op_depth) {
-        (Some(id), Some(path), 0) => wc.db().lock(id, path)?.is_some(),
+        (Some(id), Some(path), 0) => db.lock(id, path)?.is_some(),
         // What is not in the repository yet can be written.
         _ => layer.op_depth > 0,
     };
@@ -422,7 +528,7 @@ pub(crate) fn recipe_with(
             changed: &layer.changed(),
             locked,
             use_commit_times,
-            zone: &wc.options().time_zone,
+            zone,
         },
     ))
 }

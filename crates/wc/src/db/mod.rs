@@ -8,6 +8,8 @@
 
 mod ahead;
 mod error;
+mod layers;
+pub(crate) mod moves;
 mod node;
 pub(crate) mod read;
 mod schema;
@@ -25,6 +27,7 @@ use sylvan_io::file::TempFile;
 
 use crate::Options;
 pub(crate) use error::{corrupt, sqlite_error};
+pub(crate) use layers::BaseRemoval;
 pub use node::{Actual, Layer, Node, NodeState, Presence};
 pub(crate) use node::{integer, path as path_column};
 pub use read::{ExternalRow, LockRow, Repository, WcLockRow};

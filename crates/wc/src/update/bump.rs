@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::params;
 use sylvan_core::{Depth, NodeKind, RelPath, RelPathBuf, Result, Revnum};
 
+use super::bump_moves::{self, BumpMoves};
 use super::delete::{Removal, remove_rows};
 use crate::db::write::{self as rows, below};
 use crate::db::{Db, Node, Presence};
@@ -27,12 +28,15 @@ pub(super) struct Bump<'b> {
     pub inherited: &'b BTreeMap<RelPathBuf, Vec<u8>>,
     /// All nodes were written by this update.
     pub all_new: bool,
+    /// Moves follow what became of their sources.
+    pub moves: BumpMoves<'b>,
 }
 
-/// Gives what an update covered its new revision, and forgets what is not in it.
-pub(super) fn finish(db: &Db, bump: &Bump<'_>) -> Result<()> {
+/// Gives what an update covered its new revision, and forgets what is not in it. Returns moved nodes
+/// that are in conflict now.
+pub(super) fn finish(db: &Db, bump: &Bump<'_>) -> Result<Vec<(RelPathBuf, NodeKind)>> {
     if bump.all_new && bump.root_opened && bump.inherited.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     db.write(|| {
         if !bump.root_opened && !bump.target_is_child {
@@ -42,9 +46,9 @@ pub(super) fn finish(db: &Db, bump: &Bump<'_>) -> Result<()> {
             )?;
         }
         if bump.target_deleted {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        bump_target(db, bump)?;
+        let was_bumped = bump_target(db, bump)?;
         if bump.target_is_child
             && let Some(node) = db.node(bump.target)?
             && node
@@ -60,28 +64,28 @@ pub(super) fn finish(db: &Db, bump: &Bump<'_>) -> Result<()> {
                 },
             )?;
         }
-        Ok(())
+        if was_bumped && db.any_move()? {
+            return bump_moves::finish(db, bump.target, &bump.moves);
+        }
+        Ok(Vec::new())
     })
 }
 
-fn bump_target(db: &Db, bump: &Bump<'_>) -> Result<()> {
+/// Returns whether the target is there.
+fn bump_target(db: &Db, bump: &Bump<'_>) -> Result<bool> {
     let Some(node) = db.node(bump.target)? else {
-        return Ok(());
+        return Ok(false);
     };
     if !node.base().is_some_and(|base| base.presence.is_present()) {
-        return Ok(());
+        return Ok(false);
     }
     if bump.depth == Depth::Infinity && bump.repos_path.is_none() && bump.skipped.is_empty() {
-        bump_all(db, bump, &node)
+        bump_all(db, bump, &node)?;
     } else {
-        bump_node(
-            db,
-            bump,
-            &node,
-            bump.repos_path.map(RelPath::to_owned),
-            bump.depth,
-        )
+        let repos_path = bump.repos_path.map(RelPath::to_owned);
+        bump_node(db, bump, &node, repos_path, bump.depth)?;
     }
+    Ok(true)
 }
 
 /// Bumps a whole tree by a few statements.
@@ -188,6 +192,7 @@ pub(super) fn one(
     rev: Revnum,
     inherited: &BTreeMap<RelPathBuf, Vec<u8>>,
 ) -> Result<()> {
+    let repository = db.repository(repos_id)?;
     let Some(node) = db.node(path)? else {
         return Ok(());
     };
@@ -204,6 +209,12 @@ pub(super) fn one(
         skipped: &BTreeSet::new(),
         inherited,
         all_new: false,
+        moves: BumpMoves {
+            locked: path,
+            repos_root: &repository.root,
+            repos_uuid: &repository.uuid,
+            depth: Depth::Empty,
+        },
     };
     bump_node(db, &bump, &node, Some(repos_path.to_owned()), Depth::Empty)
 }

@@ -3,6 +3,8 @@
 mod changes;
 mod dir;
 mod file;
+mod local;
+mod merged;
 mod place;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,14 +21,16 @@ use sylvan_delta::{CopyFrom, Editor, Fulltext, TextFormat, Token};
 use sylvan_io::Cancel;
 use sylvan_io::file::FileKind;
 
-use super::entry::{DirDisk, Message, NewDir, Text};
+use super::bump_moves::BumpMoves;
+use super::entry::{DirDisk, MergedDir, Message, NewDir, Over, Text};
 use super::pipeline::{Env, Pipeline, Stream};
 use super::record::{Constants, lock};
 use super::{UpdateOptions, bump, keywords};
+use crate::conflict::{Conflict, TreeConflict};
 use crate::db::write::Changed;
 use crate::db::{Layer, Presence};
 use crate::install::{self, Source};
-use crate::notify::{Action, Notification, NotifyFn, State};
+use crate::notify::{Action, Notification, NotifyFn};
 
 pub(super) use self::changes::{accumulate_changed, dav_cache, inherited_skel, patched};
 use self::changes::{has_magic, has_regular};
@@ -42,6 +46,7 @@ pub(super) struct Fixed<'o> {
     pub anchor: RelPathBuf,
     pub repos_id: i64,
     pub repos_root: Url,
+    pub repos_uuid: String,
     pub switch_path: Option<RelPathBuf>,
     pub options: &'o UpdateOptions,
     pub use_commit_times: bool,
@@ -87,7 +92,8 @@ struct Dir {
     depth: Depth,
     changed: Changed,
     base_props: Props,
-    local_props: bool,
+    /// Local properties that differ from those of the base.
+    local_props: Option<Props>,
     prop_changes: PropChanges,
     edited: bool,
     skip: bool,
@@ -97,6 +103,35 @@ struct Dir {
     sent_files: u64,
     /// Names that were added where a row for something not there stood.
     replaced: BTreeSet<String>,
+    local: Local,
+    /// Children whose deletion met local changes.
+    deletion_conflicts: BTreeMap<String, Conflict>,
+    /// Children that were left out, of which the next update is to know.
+    not_present: BTreeMap<String, NodeKind>,
+    /// What became of local properties.
+    merged: Option<MergedDir>,
+}
+
+/// What local changes make of a node that is changed.
+#[derive(Clone, Debug, Default)]
+struct Local {
+    /// Something lies over the node: only the BASE tree changes.
+    shadowed: bool,
+    /// Something else is in its place on the disk.
+    obstructed: bool,
+    /// It was added locally, and takes part in what comes.
+    add_existed: bool,
+    /// Something unversioned was in its place.
+    taken_over: bool,
+    /// A tree conflict that is recorded as soon as the node really changes.
+    pending: Option<TreeConflict>,
+}
+
+impl Local {
+    /// Tells whether children are changed in the BASE tree only.
+    const fn shadows(&self) -> bool {
+        self.shadowed || self.obstructed
+    }
 }
 
 struct OpenFile {
@@ -112,16 +147,17 @@ struct OpenFile {
     text: TextState,
     edited: bool,
     skip: bool,
+    notified: bool,
+    local: Local,
 }
 
 enum Origin {
     Added {
         replace: bool,
-        taken_over: bool,
     },
     Opened {
         layer: Box<Layer>,
-        local_props: bool,
+        local_props: Option<Props>,
     },
 }
 
@@ -137,11 +173,15 @@ enum TextState {
     Whole(Box<dyn Fulltext>),
 }
 
-/// What is where something is to be added.
-enum Way {
-    Free { replace: bool },
-    TakeOver { replace: bool },
-    Skip(NodeKind),
+/// How a node is added.
+struct Way {
+    /// A row for something not there stood where it is added.
+    replace: bool,
+    /// It is left out.
+    skip: bool,
+    /// The tree conflict was told.
+    notified: bool,
+    local: Local,
 }
 
 impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
@@ -254,16 +294,48 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
     }
 
     /// Marks a folder and those above it as really changed.
-    fn mark_edited(&mut self, token: Token) {
+    fn mark_edited(&mut self, token: Token) -> Result<()> {
+        let mut chain = Vec::new();
         let mut next = Some(token);
-        while let Some(dir) = next.and_then(|token| self.dirs.get_mut(&token)) {
-            if dir.edited {
-                return;
-            }
-            dir.edited = true;
-            self.edited = true;
+        while let Some(dir) = next.and_then(|token| self.dirs.get(&token))
+            && !dir.edited
+        {
+            chain.extend(next);
             next = dir.parent;
         }
+        for token in chain.into_iter().rev() {
+            self.edited = true;
+            let dir = self.dir(token)?;
+            dir.edited = true;
+            if let Some(tree) = dir.local.pending.take() {
+                dir.notified = true;
+                let path = dir.path.clone();
+                let left = (dir.old_repos_path.clone(), dir.old_rev);
+                let right = dir.repos_path.clone();
+                self.raise(&path, tree, left, &right, NodeKind::Dir)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks a file and the folders above it as really changed.
+    fn mark_file_edited(&mut self, token: Token) -> Result<()> {
+        let file = self.file(token)?;
+        if file.edited {
+            return Ok(());
+        }
+        let dir = file.dir;
+        self.mark_edited(dir)?;
+        let file = self.file(token)?;
+        file.edited = true;
+        if let Some(tree) = file.local.pending.take() {
+            file.notified = true;
+            let path = file.path.clone();
+            let left = (file.old_repos_path.clone(), file.old_rev);
+            let right = file.repos_path.clone();
+            self.raise(&path, tree, left, &right, NodeKind::File)?;
+        }
+        Ok(())
     }
 
     fn close_all(&mut self) -> Result<()> {
@@ -282,7 +354,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             .filter(|(path, _)| !self.inherited_done.contains(*path))
             .map(|(path, inherited)| (path.clone(), inherited_skel(inherited)))
             .collect();
-        bump::finish(
+        let raised = bump::finish(
             &lock(&self.env.db),
             &bump::Bump {
                 anchor: &self.fixed.anchor,
@@ -297,8 +369,17 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                 skipped: &self.skipped,
                 inherited: &inherited,
                 all_new: self.fixed.clean && self.skipped.is_empty(),
+                moves: BumpMoves {
+                    locked: &self.fixed.anchor,
+                    repos_root: &self.fixed.repos_root,
+                    repos_uuid: &self.fixed.repos_uuid,
+                    depth: options.depth.unwrap_or(Depth::Infinity),
+                },
             },
         )?;
+        for (path, kind) in raised {
+            self.tell_action(&path, Action::TreeConflict, kind);
+        }
         if self.fixed.switch_path.is_some() {
             self.expand_keywords_anew()?;
         }
@@ -359,19 +440,15 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         self.root_opened = true;
         let path = self.fixed.anchor.clone();
         let anchor_only = !self.fixed.options.target.is_empty();
-        let node = self.open_base(&path, NodeKind::Dir)?;
-        let skip = node.is_none();
-        let node = match node {
-            Some(node) => Some(node),
-            None => lock(&self.env.db).node(&path)?,
-        };
+        let node = lock(&self.env.db).node(&path)?;
         let Some(node) = node else {
             return Err(self.not_found(&path));
         };
         let Some(base) = node.base() else {
             return Err(self.not_found(&path));
         };
-        if !skip {
+        let (skip, local) = self.open_anchor(&node)?;
+        if !skip && !local.shadows() {
             self.ensure_folder(&path)?;
         }
         let repos_path = self.new_repos_path(&path, None, base.repos_path.as_deref())?;
@@ -384,7 +461,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             base,
             repos_path,
             DirDisk::existing(path.clone()),
-            node.actual.properties.is_some(),
+            local_props(&node)?,
         )?;
         self.dirs.insert(
             root,
@@ -392,6 +469,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
                 anchor_only,
                 fresh: self.fixed.clean,
                 skip,
+                local,
                 ..dir
             },
         );
@@ -404,7 +482,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             return Ok(());
         }
         let path = self.child_path(parent, path)?;
-        self.mark_edited(parent);
+        self.mark_edited(parent)?;
         self.delete_node(parent, &path)
     }
 
@@ -423,38 +501,54 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             return Ok(());
         }
         self.refuse_adm_dir(&path, "add directory")?;
-        let (replace, taken_over) = match self.way(parent, &path, NodeKind::Dir)? {
-            Way::Free { replace } => (replace, false),
-            Way::TakeOver { replace } => (replace, true),
-            Way::Skip(kind) => {
-                self.skip(&path, Action::UpdateSkipObstruction, kind);
-                self.dirs.insert(token, skipped_dir(&path, parent));
-                return Ok(());
-            }
-        };
-        self.mark_edited(parent);
-        let depth = self.depth_of_added(parent, &path)?;
-        let up = self.dir(parent)?;
-        let (up_folder, up_fresh) = (Arc::clone(&up.folder), up.fresh);
+        self.mark_edited(parent)?;
         let repos_path = {
             let parent = self.dirs.get(&parent);
             self.new_repos_path(&path, parent, None)?
         };
-        let folder = DirDisk::planned(path.clone());
+        let way = self.way(parent, &path, &repos_path, NodeKind::Dir)?;
+        if way.skip {
+            self.dirs.insert(token, skipped_dir(&path, parent));
+            return Ok(());
+        }
+        let depth = self.depth_of_added(parent, &path)?;
+        let up = self.dir(parent)?;
+        let (up_folder, up_fresh) = (Arc::clone(&up.folder), up.fresh);
+        let local = way.local;
+        let over = match (local.shadowed, local.taken_over) {
+            (true, true) => Over::Unversioned,
+            (true, false) => Over::Shadowed,
+            (false, _) if local.add_existed => Over::Addition,
+            (false, _) => Over::Nothing,
+        };
+        let folder = if local.shadowed {
+            DirDisk::existing(path.clone())
+        } else {
+            DirDisk::planned(path.clone())
+        };
         self.record(Message::Dir(NewDir {
             path: path.clone(),
             repos_path: repos_path.clone(),
             depth,
-            replace,
+            replace: way.replace,
+            over,
             parent: up_folder,
             folder: Arc::clone(&folder),
         }))?;
-        let action = if taken_over {
-            Action::Exists
+        let local_props = if local.add_existed {
+            self.props_of_addition(&path)?
         } else {
-            Action::UpdateAdd
+            None
         };
-        self.tell_action(&path, action, NodeKind::Dir);
+        let notified = way.notified || !local.add_existed;
+        if notified && !way.notified {
+            let action = match (local.shadowed, local.taken_over) {
+                (true, _) => Action::UpdateShadowedAdd,
+                (false, true) => Action::Exists,
+                (false, false) => Action::UpdateAdd,
+            };
+            self.tell_action(&path, action, NodeKind::Dir);
+        }
         let known = self.dirs.insert(
             token,
             Dir {
@@ -465,20 +559,24 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
                 old_repos_path: None,
                 old_rev: None,
                 anchor_only: false,
-                fresh: up_fresh || !taken_over,
+                fresh: up_fresh || over == Over::Nothing && !local.taken_over,
                 was_incomplete: false,
                 depth,
                 changed: Changed::default(),
                 base_props: Props::new(),
-                local_props: false,
+                local_props,
                 prop_changes: Vec::new(),
                 edited: true,
                 skip: false,
-                notified: true,
+                notified,
                 closed: false,
                 open_files: 0,
                 sent_files: 0,
                 replaced: BTreeSet::new(),
+                local,
+                deletion_conflicts: BTreeMap::new(),
+                not_present: BTreeMap::new(),
+                merged: None,
             },
         );
         if known.is_some() {
@@ -505,11 +603,13 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             self.dirs.insert(token, skipped_dir(&path, parent));
             return Ok(());
         }
-        let Some(node) = self.open_base(&path, NodeKind::Dir)? else {
+        let Some((node, local)) = self.open_base(parent, &path, NodeKind::Dir)? else {
             self.dirs.insert(token, skipped_dir(&path, parent));
             return Ok(());
         };
-        self.ensure_folder(&path)?;
+        if !local.shadows() {
+            self.ensure_folder(&path)?;
+        }
         let Some(base) = node.base() else {
             return Err(self.not_found(&path));
         };
@@ -524,9 +624,9 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             base,
             repos_path,
             DirDisk::existing(path.clone()),
-            node.actual.properties.is_some(),
+            local_props(&node)?,
         )?;
-        if self.dirs.insert(token, dir).is_some() {
+        if self.dirs.insert(token, Dir { local, ..dir }).is_some() {
             return Err(out_of_order());
         }
         Ok(())
@@ -540,39 +640,15 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         dir.prop_changes
             .push((name.to_owned(), value.map(<[u8]>::to_vec)));
         if PropKind::of(name) == PropKind::Regular {
-            if dir.local_props {
-                let path = dir.path.clone();
-                return Err(self.local_change(&path));
-            }
-            self.mark_edited(token);
+            self.mark_edited(token)?;
         }
         Ok(())
     }
 
     fn close_directory(&mut self, token: Token) -> Result<()> {
         self.step()?;
-        let rev = self.rev()?;
-        let dir = self.dir(token)?;
-        dir.closed = true;
-        if !dir.skip && !dir.notified && dir.edited && !dir.anchor_only {
-            dir.notified = true;
-            let state = if has_regular(&dir.prop_changes) || dir.was_incomplete {
-                let new = patched(&dir.base_props, &dir.prop_changes, dir.was_incomplete);
-                if new == dir.base_props {
-                    State::Unchanged
-                } else {
-                    State::Changed
-                }
-            } else {
-                State::Unknown
-            };
-            let (path, old_rev) = (dir.path.clone(), dir.old_rev);
-            let notification = Notification::new(self.local(&path), Action::UpdateUpdate)
-                .kind(NodeKind::Dir)
-                .states(State::Unknown, state)
-                .revs(old_rev, Some(rev));
-            self.tell(&notification);
-        }
+        self.dir(token)?.closed = true;
+        self.close_dir(token)?;
         self.dir_done(token)
     }
 
@@ -594,29 +670,26 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             return self.open_file_state(token, skipped_file(&path, parent));
         }
         self.refuse_adm_dir(&path, "add file")?;
-        let (replace, taken_over) = match self.way(parent, &path, NodeKind::File)? {
-            Way::Free { replace } => (replace, false),
-            Way::TakeOver { replace } => (replace, true),
-            Way::Skip(kind) => {
-                self.skip(&path, Action::UpdateSkipObstruction, kind);
-                return self.open_file_state(token, skipped_file(&path, parent));
-            }
-        };
-        self.mark_edited(parent);
+        self.mark_edited(parent)?;
         let repos_path = {
             let parent = self.dirs.get(&parent);
             self.new_repos_path(&path, parent, None)?
         };
+        let way = self.way(parent, &path, &repos_path, NodeKind::File)?;
+        if way.skip {
+            return self.open_file_state(token, skipped_file(&path, parent));
+        }
         self.open_file_state(
             token,
             OpenFile {
                 repos_path,
                 kind: Origin::Added {
-                    replace,
-                    taken_over,
+                    replace: way.replace,
                 },
                 edited: true,
                 skip: false,
+                notified: way.notified,
+                local: way.local,
                 ..skipped_file(&path, parent)
             },
         )
@@ -634,18 +707,20 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         if self.dir(parent)?.skip {
             return self.open_file_state(token, skipped_file(&path, parent));
         }
-        let Some(node) = self.open_base(&path, NodeKind::File)? else {
+        if self.is_other_root(&path) {
+            self.skip(&path, Action::UpdateSkipObstruction, NodeKind::File);
+            return self.open_file_state(token, skipped_file(&path, parent));
+        }
+        let Some((node, local)) = self.open_base(parent, &path, NodeKind::File)? else {
             return self.open_file_state(token, skipped_file(&path, parent));
         };
-        let local_props = node.actual.properties.is_some();
+        let local_props = local_props(&node)?;
         let Some(base) = node.base().cloned() else {
             return Err(self.not_found(&path));
         };
         let special = base.props()?.contains_key(props::SVN_SPECIAL);
-        match self.look(&path)? {
-            Some(FileKind::File) | None => {}
-            Some(FileKind::Symlink) if special => {}
-            _ => return Err(self.in_its_place(&path, "update file")),
+        if !local.shadows() && self.look(&path)? == Some(FileKind::Symlink) && !special {
+            return Err(self.in_its_place(&path, "update file"));
         }
         let repos_path = {
             let parent = self.dirs.get(&parent);
@@ -664,6 +739,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
                     local_props,
                 },
                 skip: false,
+                local,
                 ..skipped_file(&path, parent)
             },
         )
@@ -675,18 +751,17 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         if file.skip {
             return Ok(());
         }
-        file.edited = true;
         file.text = TextState::Collecting {
             format,
             chunks: Vec::new(),
             len: 0,
         };
-        let (dir, path) = (file.dir, file.path.clone());
+        let path = file.path.clone();
         let text = match &file.kind {
             Origin::Opened { layer, .. } => layer.sha1()?,
             Origin::Added { .. } => None,
         };
-        self.mark_edited(dir);
+        self.mark_file_edited(token)?;
         let (Some(expected), Some(text)) = (base, text) else {
             return Ok(());
         };
@@ -739,11 +814,8 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         if file.skip {
             return Ok(());
         }
-        file.edited = true;
         file.text = TextState::Whole(text);
-        let dir = file.dir;
-        self.mark_edited(dir);
-        Ok(())
+        self.mark_file_edited(token)
     }
 
     fn known_text(&mut self, token: Token, sha1: &Sha1) -> Result<bool> {
@@ -754,11 +826,8 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         let Some(text) = self.stored_text(sha1)? else {
             return Ok(false);
         };
-        let file = self.file(token)?;
-        file.edited = true;
-        file.text = TextState::Known(text);
-        let dir = file.dir;
-        self.mark_edited(dir);
+        self.file(token)?.text = TextState::Known(text);
+        self.mark_file_edited(token)?;
         Ok(true)
     }
 
@@ -770,9 +839,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         file.prop_changes
             .push((name.to_owned(), value.map(<[u8]>::to_vec)));
         if PropKind::of(name) == PropKind::Regular {
-            file.edited = true;
-            let dir = file.dir;
-            self.mark_edited(dir);
+            self.mark_file_edited(token)?;
         }
         Ok(())
     }
@@ -806,7 +873,11 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
     }
 }
 
-impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {}
+/// Reads the local properties of a node.
+fn local_props(node: &crate::db::Node) -> Result<Option<Props>> {
+    let stored = node.actual.properties.as_ref();
+    stored.map(|stored| props::from_skel(stored)).transpose()
+}
 
 fn opened(
     path: &RelPath,
@@ -814,7 +885,7 @@ fn opened(
     base: &Layer,
     repos_path: RelPathBuf,
     folder: Arc<DirDisk>,
-    local_props: bool,
+    local_props: Option<Props>,
 ) -> Result<Dir> {
     Ok(Dir {
         path: path.to_owned(),
@@ -838,6 +909,10 @@ fn opened(
         open_files: 0,
         sent_files: 0,
         replaced: BTreeSet::new(),
+        local: Local::default(),
+        deletion_conflicts: BTreeMap::new(),
+        not_present: BTreeMap::new(),
+        merged: None,
     })
 }
 
@@ -855,7 +930,7 @@ fn skipped_dir(path: &RelPath, parent: Token) -> Dir {
         depth: Depth::Infinity,
         changed: Changed::default(),
         base_props: Props::new(),
-        local_props: false,
+        local_props: None,
         prop_changes: Vec::new(),
         edited: false,
         skip: true,
@@ -864,6 +939,10 @@ fn skipped_dir(path: &RelPath, parent: Token) -> Dir {
         open_files: 0,
         sent_files: 0,
         replaced: BTreeSet::new(),
+        local: Local::default(),
+        deletion_conflicts: BTreeMap::new(),
+        not_present: BTreeMap::new(),
+        merged: None,
     }
 }
 
@@ -874,16 +953,15 @@ fn skipped_file(path: &RelPath, dir: Token) -> OpenFile {
         repos_path: RelPathBuf::root(),
         old_repos_path: None,
         old_rev: None,
-        kind: Origin::Added {
-            replace: false,
-            taken_over: false,
-        },
+        kind: Origin::Added { replace: false },
         changed: Changed::default(),
         base_props: Props::new(),
         prop_changes: Vec::new(),
         text: TextState::None,
         edited: false,
         skip: true,
+        notified: false,
+        local: Local::default(),
     }
 }
 

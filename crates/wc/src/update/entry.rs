@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use crossbeam_channel::Sender;
-use sylvan_core::{Depth, Error, Md5, NodeKind, RelPathBuf, Sha1, Timestamp};
+use sylvan_core::{Depth, Error, Md5, NodeKind, Props, RelPathBuf, Sha1, Timestamp};
 use sylvan_delta::{Fulltext, TextFormat};
 
 use super::delete::Removal;
@@ -161,6 +161,17 @@ pub(super) enum Place {
     TakeOver { replace: bool },
     /// It was there.
     Existing(Existing),
+    /// Something local lies over it: nothing is done on the disk.
+    Shadowed(Shadowed),
+}
+
+/// A file that something local lies over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shadowed {
+    /// The old text, if it was there.
+    pub text: Option<Sha1>,
+    /// Whether it is deleted in a layer of its own, since something unversioned is in its place.
+    pub delete: bool,
 }
 
 /// A file that is changed.
@@ -240,6 +251,8 @@ pub(super) enum Message {
         delete: Removal,
         answer: Sender<Result<(), Error>>,
     },
+    /// Records all that came so far.
+    Flush { answer: Sender<Result<(), Error>> },
     /// No more files come; there were so many.
     Finish { files: u64 },
 }
@@ -251,8 +264,22 @@ pub(super) struct NewDir {
     pub repos_path: RelPathBuf,
     pub depth: Depth,
     pub replace: bool,
+    pub over: Over,
     pub parent: Arc<DirDisk>,
     pub folder: Arc<DirDisk>,
+}
+
+/// What is local where a folder is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// Nothing, or something unversioned that is taken over.
+    Nothing,
+    /// A local addition that the folder takes the place of.
+    Addition,
+    /// Something lies over it.
+    Shadowed,
+    /// Something unversioned is in its place: it is deleted in a layer of its own.
+    Unversioned,
 }
 
 /// The final row of a folder.
@@ -275,6 +302,18 @@ pub(super) struct DirRow {
     pub dav_cache: Option<Vec<u8>>,
     pub inherited_props: Option<Vec<u8>>,
     pub not_present: Vec<(RelPathBuf, RelPathBuf, NodeKind)>,
+    /// What was merged with local properties.
+    pub merged: Option<MergedDir>,
+}
+
+/// Local properties of a folder after a change.
+#[derive(Debug)]
+pub(super) struct MergedDir {
+    /// Nothing if they are those of the base.
+    pub props: Option<Props>,
+    /// A conflict, as stored.
+    pub conflict: Option<Vec<u8>>,
+    pub items: Vec<Vec<u8>>,
 }
 
 /// See [`Message::Marker`].

@@ -2,6 +2,7 @@
 
 mod budget;
 mod bump;
+mod bump_moves;
 mod delete;
 mod editor;
 mod entry;
@@ -57,6 +58,10 @@ pub struct UpdateOptions {
     pub allow_unversioned_obstructions: bool,
     /// Whether local additions in the way become local modifications.
     pub adds_as_modification: bool,
+    /// A program that merges texts.
+    pub diff3: Option<String>,
+    /// Patterns of extensions that files of conflicts keep at the end of their names.
+    pub preserved_extensions: Vec<String>,
     /// Where the target is switched to; `None` is an update.
     pub switch_url: Option<Url>,
     /// The inherited properties of the working copy's root and of switched folders, by their path
@@ -112,6 +117,8 @@ pub fn run(
     let env = Env {
         store: Store::new(&site, fresh_store)?,
         site,
+        root: wc.root().clone(),
+        zone: wc.options().time_zone.clone(),
         shared: Shared::new(IN_FLIGHT, progress.clone()),
         inbox: Inbox::default(),
         queue: Queue::new(workers(wc)),
@@ -181,6 +188,7 @@ fn fix<'o>(wc: &WorkingCopy, anchor: &RelPath, options: &'o UpdateOptions) -> Re
         anchor: anchor.to_owned(),
         repos_id,
         repos_root: repos.root.clone(),
+        repos_uuid: repos.uuid.clone(),
         switch_path,
         options,
         use_commit_times: wc.options().use_commit_times,

@@ -5,17 +5,19 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, bounded};
-use sylvan_core::{Error, ErrorCode, Md5, Result, Sha1};
+use sylvan_core::{Dirent, Error, ErrorCode, Md5, RelPath, RelPathBuf, Result, Sha1, TimeZone};
 use sylvan_delta::TextFormat;
+use sylvan_io::Cancel;
 
-use super::entry::{FileJob, FileNode, Message};
+use super::entry::{FileJob, FileNode, Incoming, Message, Text};
 use super::queue::{Inbox, Queue};
-use super::record::{Constants, Recorder};
+use super::record::{Constants, Recorder, lock};
 use super::shared::Shared;
 use super::workers::{Done, Incomplete, Worker};
 use crate::db::Db;
 use crate::pristine::Store;
 use crate::site::Site;
+use crate::work_queue::Runner;
 
 /// The most large texts that may arrive at a time.
 const STREAMS: usize = 64;
@@ -26,10 +28,28 @@ const STREAM_CHUNKS: usize = 8;
 pub(super) struct Env<'a> {
     pub db: Mutex<&'a mut Db>,
     pub site: Site,
+    /// The working copy's root.
+    pub root: Dirent,
+    /// For dates in keywords.
+    pub zone: TimeZone,
     pub store: Store,
     pub shared: Shared,
     pub inbox: Inbox,
     pub queue: Queue,
+}
+
+impl Env<'_> {
+    /// Does work items.
+    pub(super) fn run_items(&self, items: &[i64], cancel: &Cancel) -> Result<()> {
+        let db = lock(&self.db);
+        let runner = Runner {
+            db: &db,
+            site: &self.site,
+            root: &self.root,
+            zone: &self.zone,
+        };
+        runner.run(Some(items), cancel)
+    }
 }
 
 /// See the module.
@@ -59,6 +79,8 @@ pub(super) struct Stream {
 enum Piece {
     Chunk(Bytes),
     End(Box<FileNode>, Option<Md5>),
+    /// The text is wanted at once.
+    Keep(RelPathBuf, Option<Md5>, Sender<Result<Text>>),
 }
 
 impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
@@ -77,16 +99,7 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
         }
         let recorder = scope.spawn(move || {
             let _stop = StopWorkers(&env.queue);
-            Recorder::new(
-                &env.db,
-                &env.site,
-                &env.store,
-                &env.shared,
-                constants,
-                &env.inbox,
-                &env.queue,
-            )
-            .run();
+            Recorder::new(env, constants).run();
         });
         Self {
             scope,
@@ -109,6 +122,37 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
         self.worker.shared.check()?;
         self.worker.inbox.send_urgently(message);
         Ok(())
+    }
+
+    /// Waits until all that was recorded so far is in the database.
+    pub(super) fn flush(&self) -> Result<()> {
+        let (answer, answered) = bounded(1);
+        self.record_now(Message::Flush { answer })?;
+        answered.recv().map_err(|_| gone())?
+    }
+
+    /// Puts a text into the store at once; `base` is the old one.
+    pub(super) fn store_now(
+        &self,
+        path: &RelPath,
+        base: Option<Sha1>,
+        incoming: Incoming,
+        expected: Option<Md5>,
+    ) -> Result<Option<Text>> {
+        self.worker.store_now(path, base, incoming, expected)
+    }
+
+    /// As [`Pipeline::store_now`] for a large text.
+    pub(super) fn end_stream_now(
+        &self,
+        stream: Stream,
+        path: &RelPath,
+        expected: Option<Md5>,
+    ) -> Result<Text> {
+        let (answer, answered) = bounded(1);
+        let piece = Piece::Keep(path.to_owned(), expected, answer);
+        stream.sender.send(piece).map_err(|_| gone())?;
+        answered.recv().map_err(|_| gone())?
     }
 
     /// Hands a file on, once there is memory for it.
@@ -222,6 +266,16 @@ fn take_stream(worker: &Worker<'_, '_>, text: Incomplete, pieces: &Receiver<Piec
                     Err(error) => done.fail(error),
                 }
                 worker.report(&mut done);
+                return;
+            }
+            Piece::Keep(path, expected, answer) => {
+                let mut done = Done::default();
+                let stored = text
+                    .and_then(Incomplete::finish)
+                    .and_then(|sink| worker.put(&path, sink, expected, &mut done));
+                worker.report(&mut done);
+                // Who asked has gone only if it has failed itself.
+                drop(answer.send(stored.map(|(text, _)| text)));
                 return;
             }
         }

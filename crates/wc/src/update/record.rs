@@ -11,13 +11,15 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use rusqlite::params;
 use sylvan_core::{Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnum};
+use sylvan_io::Cancel;
 use sylvan_io::file::FileKind;
 
 use super::delete::{self, Removal};
 use super::entry::{
-    DirDone, DirId, DirRow, Existing, FileNode, InstalledFile, Job, Marker, Message, NewDir, Place,
-    Promise, Text,
+    DirDone, DirId, DirRow, Existing, FileNode, InstalledFile, Job, Marker, Message, NewDir, Over,
+    Place, Promise, Text,
 };
+use super::pipeline::Env;
 use super::queue::{Inbox, Queue};
 use super::shared::Shared;
 use crate::db::write::{self as rows, BaseRow};
@@ -46,6 +48,7 @@ pub(super) struct Constants {
 
 /// See the module.
 pub(super) struct Recorder<'e, 'a> {
+    env: &'e Env<'a>,
     db: &'e Mutex<&'a mut Db>,
     site: &'e Site,
     store: &'e Store,
@@ -93,23 +96,16 @@ enum Entry {
 }
 
 impl<'e, 'a> Recorder<'e, 'a> {
-    pub(super) fn new(
-        db: &'e Mutex<&'a mut Db>,
-        site: &'e Site,
-        store: &'e Store,
-        shared: &'e Shared,
-        constants: Constants,
-        inbox: &'e Inbox,
-        queue: &'e Queue,
-    ) -> Self {
+    pub(super) fn new(env: &'e Env<'a>, constants: Constants) -> Self {
         Self {
-            db,
-            site,
-            store,
-            shared,
+            env,
+            db: &env.db,
+            site: &env.site,
+            store: &env.store,
+            shared: &env.shared,
             constants,
-            inbox,
-            queue,
+            inbox: &env.inbox,
+            queue: &env.queue,
             batch: Vec::new(),
             batch_bytes: 0,
             began: None,
@@ -223,6 +219,11 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 // The driver has gone only if it has failed itself.
                 drop(answer.send(failed.map_or(Ok(()), Err)));
             }
+            Message::Flush { answer } => {
+                self.commit();
+                let failed = self.shared.failure();
+                drop(answer.send(failed.map_or(Ok(()), Err)));
+            }
             Message::Finish { files } => self.expected = Some(files),
         }
     }
@@ -321,7 +322,19 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 let mut row = self.row(&dir.path, &dir.repos_path, NodeKind::Dir);
                 row.presence = Presence::Incomplete;
                 row.depth = Some(dir.depth);
-                self.put(db, &row, dir.replace)?;
+                match dir.over {
+                    Over::Nothing => self.put(db, &row, dir.replace)?,
+                    Over::Addition => {
+                        db.put_shadowed_base(&row)?;
+                        db.delete_top_working(&dir.path)?;
+                    }
+                    Over::Shadowed => return db.put_shadowed_base(&row).map(|()| Vec::new()),
+                    Over::Unversioned => {
+                        db.put_shadowed_base(&row)?;
+                        db.insert_base_deleted(&dir.path, NodeKind::Dir)?;
+                        return Ok(Vec::new());
+                    }
+                }
                 promise(db, &item::dir_install(&dir.path))
             }
             Entry::DirStart { path, repos_path } => {
@@ -336,11 +349,11 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 )?;
                 Ok(Vec::new())
             }
-            Entry::DirDone(row) => self.write_dir_done(db, row).map(|()| Vec::new()),
+            Entry::DirDone(row) => self.write_dir_done(db, row),
             Entry::Marker(marker) => {
                 let mut row = self.row(&marker.path, &marker.repos_path, marker.kind);
                 row.presence = marker.presence;
-                db.put_base(&row, true)?;
+                db.put_shadowed_base(&row)?;
                 Ok(Vec::new())
             }
             Entry::File { file, text, .. } => self.write_file(db, file, text.as_ref()),
@@ -351,12 +364,13 @@ impl<'e, 'a> Recorder<'e, 'a> {
         }
     }
 
-    fn write_dir_done(&self, db: &Db, row: &DirRow) -> Result<()> {
+    fn write_dir_done(&self, db: &Db, row: &DirRow) -> Result<Vec<Promise>> {
         for (path, repos_path, kind) in &row.not_present {
-            if db.layers(path)?.is_empty() {
+            let layers = db.layers(path)?;
+            if layers.last().is_none_or(|layer| layer.op_depth > 0) {
                 let mut marker = self.row(path, repos_path, *kind);
                 marker.presence = Presence::NotPresent;
-                db.put_base(&marker, true)?;
+                db.put_shadowed_base(&marker)?;
             }
         }
         db.execute(
@@ -376,7 +390,18 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 row.inherited_props,
             ],
         )?;
-        Ok(())
+        let Some(merged) = &row.merged else {
+            return Ok(Vec::new());
+        };
+        db.set_actual_props(&row.path, merged.props.as_ref())?;
+        if let Some(conflict) = &merged.conflict {
+            db.mark_conflict(&row.path, conflict)?;
+        }
+        let items = merged.items.iter().map(|work| {
+            let item = db.put_work_item(work)?;
+            Ok(Promise { item, row: 0 })
+        });
+        items.collect()
     }
 
     fn write_file(&self, db: &Db, file: &FileNode, text: Option<&Text>) -> Result<Vec<Promise>> {
@@ -397,6 +422,14 @@ impl<'e, 'a> Recorder<'e, 'a> {
             }
             Place::TakeOver { replace } => {
                 self.put(db, &row, *replace)?;
+                Ok(Vec::new())
+            }
+            Place::Shadowed(shadowed) => {
+                row.checksum = row.checksum.or(shadowed.text.as_ref());
+                db.put_shadowed_base(&row)?;
+                if shadowed.delete {
+                    db.insert_base_deleted(&file.path, NodeKind::File)?;
+                }
                 Ok(Vec::new())
             }
             Place::Existing(existing) => {
@@ -474,8 +507,20 @@ impl<'e, 'a> Recorder<'e, 'a> {
                         Err(error) => self.shared.fail(error),
                     }
                 }
-                Entry::DirStart { .. } | Entry::DirDone(_) | Entry::Marker(_) => {}
+                Entry::DirDone(_) => self.run_items(&items),
+                Entry::DirStart { .. } | Entry::Marker(_) => {}
             }
+        }
+    }
+
+    /// Does work items as they are.
+    fn run_items(&self, promises: &[Promise]) {
+        if promises.is_empty() {
+            return;
+        }
+        let items: Vec<_> = promises.iter().map(|promise| promise.item).collect();
+        if let Err(error) = self.env.run_items(&items, &Cancel::new()) {
+            self.shared.fail(error);
         }
     }
 
@@ -605,7 +650,7 @@ fn promise(db: &Db, work: &[u8]) -> Result<Vec<Promise>> {
 }
 
 /// A commit is a step that tests can break.
-fn fault_step() -> Result<()> {
+pub(super) fn fault_step() -> Result<()> {
     sylvan_io::fault::step().map_err(|error| Error::io(&error, "Can't write to the database"))
 }
 

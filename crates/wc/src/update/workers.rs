@@ -74,7 +74,12 @@ impl Worker<'_, '_> {
                 .messages
                 .push(take_known(&self.site.root, file, text, expected));
         }
-        let text = self.text(&file, incoming);
+        let (is_new, base) = match &file.place {
+            Place::New { .. } | Place::TakeOver { .. } => (true, None),
+            Place::Existing(existing) => (false, Some(existing.text)),
+            Place::Shadowed(shadowed) => (shadowed.text.is_none(), shadowed.text),
+        };
+        let text = self.text(is_new, base, incoming);
         self.shared.budget.free(budget);
         match text {
             Ok(sink) => self.store_text(file, sink, expected, done),
@@ -90,7 +95,7 @@ impl Worker<'_, '_> {
         expected: Option<Md5>,
         done: &mut Done,
     ) {
-        let stored = sink.map(|sink| self.put(&file, sink, expected, done));
+        let stored = sink.map(|sink| self.put(&file.path, sink, expected, done));
         done.messages.push(match stored {
             None => Message::File {
                 file,
@@ -106,16 +111,17 @@ impl Worker<'_, '_> {
         });
     }
 
-    fn put(
+    /// Puts a text into the store, which may have to be told to others, see [`Worker::report`].
+    pub(super) fn put(
         &self,
-        file: &FileNode,
+        path: &RelPath,
         sink: Sink,
         expected: Option<Md5>,
         done: &mut Done,
     ) -> Result<(Text, Option<Bytes>)> {
         let (digest, held) = sink.finish();
         if let Some(expected) = expected.filter(|expected| !expected.allows(digest.md5)) {
-            let path = self.site.root.full(&file.path);
+            let path = self.site.root.full(path);
             return Err(checksum_mismatch(&path, expected, digest.md5));
         }
         let known = || Ok(lock(self.db).pristine_md5(&digest.sha1)?.is_some());
@@ -162,13 +168,41 @@ impl Worker<'_, '_> {
         }
     }
 
-    fn text(&self, file: &FileNode, incoming: Incoming) -> Result<Option<Sink>> {
+    /// Puts a text into the store at once; `None` is the text of the base.
+    pub(super) fn store_now(
+        &self,
+        path: &RelPath,
+        base: Option<Sha1>,
+        incoming: Incoming,
+        expected: Option<Md5>,
+    ) -> Result<Option<Text>> {
+        if let Incoming::Known(text) = incoming {
+            return match expected.filter(|expected| !expected.allows(text.md5)) {
+                Some(expected) => {
+                    let path = self.site.root.full(path);
+                    Err(checksum_mismatch(&path, expected, text.md5))
+                }
+                None => Ok(Some(text)),
+            };
+        }
+        let mut done = Done::default();
+        let stored = match self.text(base.is_none(), base, incoming)? {
+            Some(sink) => self.put(path, sink, expected, &mut done).map(Some),
+            None => Ok(None),
+        };
+        self.report(&mut done);
+        let stored = stored?;
+        if let Some((_, Some(bytes))) = &stored {
+            self.shared.budget.free(bytes.len());
+        }
+        Ok(stored.map(|(text, _)| text))
+    }
+
+    /// Makes the text that arrived; nothing if it is that of the base. A new file has an empty one.
+    fn text(&self, is_new: bool, base: Option<Sha1>, incoming: Incoming) -> Result<Option<Sink>> {
         let (format, chunks, memory) = match incoming {
             Incoming::Known(_) | Incoming::Unchanged => {
-                return Ok(
-                    matches!(file.place, Place::New { .. } | Place::TakeOver { .. })
-                        .then(|| Sink::new(self.queue.keep(), Vec::new())),
-                );
+                return Ok(is_new.then(|| Sink::new(self.queue.keep(), Vec::new())));
             }
             Incoming::Chunks {
                 format,
@@ -185,10 +219,6 @@ impl Worker<'_, '_> {
                 }
                 return Ok(Some(sink));
             }
-        };
-        let base = match &file.place {
-            Place::Existing(existing) => Some(existing.text),
-            Place::New { .. } | Place::TakeOver { .. } => None,
         };
         let mut text = Incomplete::new(self, base, format, memory)?;
         for chunk in chunks {

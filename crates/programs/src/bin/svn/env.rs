@@ -74,6 +74,9 @@ impl Env {
         for warning in config.apply(&inv.config_options, "--config-option") {
             self.warn(&warning);
         }
+        if let Some(program) = &inv.diff3_cmd {
+            config.set(Category::Config, "helpers", "diff3-cmd", program);
+        }
         let config = Arc::new(config);
         self.config = Some(Arc::clone(&config));
         Ok(config)

@@ -31,9 +31,11 @@ mod proplist;
 mod props;
 mod propset;
 mod revert;
+mod relocate;
 mod similar;
 mod size;
 mod status;
+mod switch;
 mod targets;
 mod update;
 mod version;
@@ -101,7 +103,9 @@ fn run_of(name: &str) -> Option<Run> {
         "proplist" => proplist::run,
         "propset" => propset::run,
         "revert" => revert::run,
+        "relocate" => relocate::run,
         "status" => status::run,
+        "switch" => switch::run,
         "update" => update::run,
         "--version" => version::run,
         _ => return None,

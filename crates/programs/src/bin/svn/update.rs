@@ -43,7 +43,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     externals.map(|()| Exit::Success)
 }
 
-fn compose(first: Result<()>, second: Result<()>) -> Result<()> {
+pub(crate) fn compose(first: Result<()>, second: Result<()>) -> Result<()> {
     match (first, second) {
         (Err(error), Err(other)) => Err(Error::attach(error, other)),
         (first, second) => first.and(second),

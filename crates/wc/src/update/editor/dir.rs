@@ -1,18 +1,17 @@
 //! The folder side of a drive.
 
-use crossbeam_channel::bounded;
 use sylvan_core::{Depth, NodeKind, RelPath, RelPathBuf, Result, skel};
 use sylvan_delta::Token;
-use sylvan_io::file::FileKind;
 
+use super::merged::regular;
 use super::{
-    Dir, UpdateEditor, accumulate_changed, dav_cache, inherited_skel, out_of_order, patched,
+    Dir, PropChanges, UpdateEditor, accumulate_changed, dav_cache, has_regular, inherited_skel,
+    patched,
 };
 use crate::db::{Layer, Presence};
-use crate::notify::Action;
-use crate::update::delete::Removal;
-use crate::update::entry::{DirDone, DirRow, Message};
-use crate::update::record::lock;
+use crate::merge;
+use crate::notify::{Action, Notification, State};
+use crate::update::entry::{DirDone, DirRow, MergedDir, Message};
 
 impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
     /// Returns the inherited properties that are to be stored with a node.
@@ -42,6 +41,87 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         })
     }
 
+    /// Merges the properties of a folder that was left, and tells of it.
+    pub(super) fn close_dir(&mut self, token: Token) -> Result<()> {
+        let rev = self.rev()?;
+        let dir = self.dir(token)?;
+        if dir.skip {
+            return Ok(());
+        }
+        let is_changed = has_regular(&dir.prop_changes) || dir.was_incomplete;
+        let state = if is_changed && !dir.anchor_only {
+            self.merge_dir_props(token)?
+        } else {
+            State::Unknown
+        };
+        let dir = self.dir(token)?;
+        if dir.notified || !dir.edited {
+            return Ok(());
+        }
+        dir.notified = true;
+        let action = if dir.local.shadows() {
+            Action::UpdateShadowedUpdate
+        } else if dir.local.add_existed || dir.local.taken_over {
+            Action::Exists
+        } else {
+            Action::UpdateUpdate
+        };
+        let (path, old_rev) = (dir.path.clone(), dir.old_rev);
+        let notification = Notification::new(self.local(&path), action)
+            .kind(NodeKind::Dir)
+            .states(State::Unknown, state)
+            .revs(old_rev, Some(rev));
+        self.tell(&notification);
+        Ok(())
+    }
+
+    fn merge_dir_props(&mut self, token: Token) -> Result<State> {
+        let dir = self.dir(token)?;
+        let new_base = patched(&dir.base_props, &dir.prop_changes, dir.was_incomplete);
+        let local = dir.local_props.clone().filter(|_| !dir.local.shadowed);
+        let Some(actual) = local else {
+            return Ok(if new_base == dir.base_props {
+                State::Unchanged
+            } else {
+                State::Changed
+            });
+        };
+        let mut changes: PropChanges = regular(&dir.prop_changes);
+        if dir.was_incomplete {
+            let gone = dir
+                .base_props
+                .keys()
+                .filter(|name| !new_base.contains_key(*name));
+            changes.extend(gone.map(|name| (name.clone(), None)));
+        }
+        let merged = merge::props::merge(
+            &dir.base_props,
+            &actual,
+            changes
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_ref())),
+        );
+        let path = dir.path.clone();
+        let before = (dir.old_repos_path.clone(), dir.old_rev);
+        let after = dir.repos_path.clone();
+        let mut items = Vec::new();
+        let conflict = match merged.conflict {
+            Some(mut props) => {
+                self.prop_marker(&path, &mut props, &mut items)?;
+                let mut conflict = self.change(before, NodeKind::Dir, &after, NodeKind::Dir)?;
+                conflict.props = Some(props);
+                Some(conflict.to_bytes())
+            }
+            None => None,
+        };
+        self.dir(token)?.merged = Some(MergedDir {
+            props: (merged.props != new_base).then_some(merged.props),
+            conflict,
+            items,
+        });
+        Ok(merged.state)
+    }
+
     /// Tells the recorder that a folder is done, once its files are closed too.
     pub(super) fn dir_done(&mut self, token: Token) -> Result<()> {
         let done = self
@@ -51,7 +131,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         if !done {
             return Ok(());
         }
-        let Some(dir) = self.dirs.remove(&token) else {
+        let Some(mut dir) = self.dirs.remove(&token) else {
             return Ok(());
         };
         if dir.skip {
@@ -60,7 +140,8 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         let row = if dir.anchor_only {
             None
         } else {
-            Some(self.dir_row(&dir)?)
+            let merged = dir.merged.take();
+            Some(self.dir_row(&dir, merged)?)
         };
         if row.is_none() && dir.sent_files == 0 {
             return Ok(());
@@ -72,7 +153,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         }))
     }
 
-    pub(super) fn dir_row(&mut self, dir: &Dir) -> Result<DirRow> {
+    pub(super) fn dir_row(&mut self, dir: &Dir, merged: Option<MergedDir>) -> Result<DirRow> {
         let options = self.fixed.options;
         let mut depth = dir.depth;
         if options.depth_is_sticky
@@ -93,6 +174,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             dav_cache: dav_cache(&dir.prop_changes),
             inherited_props: self.inherited(&dir.path),
             not_present: self.missing_children(dir, depth)?,
+            merged,
         })
     }
 
@@ -102,12 +184,12 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         dir: &Dir,
         depth: Depth,
     ) -> Result<Vec<(RelPathBuf, RelPathBuf, NodeKind)>> {
-        let Some(children) = self.fixed.options.repository_children.get(&dir.repos_path) else {
-            return Ok(Vec::new());
-        };
+        let children = self.fixed.options.repository_children.get(&dir.repos_path);
         children
-            .iter()
+            .into_iter()
+            .flatten()
             .filter(|(_, kind)| **kind != NodeKind::Dir || depth >= Depth::Immediates)
+            .chain(&dir.not_present)
             .map(|(name, kind)| {
                 Ok((
                     dir.path.child(name)?,
@@ -120,60 +202,6 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                 ))
             })
             .collect()
-    }
-
-    pub(super) fn delete_node(&mut self, parent: Token, path: &RelPath) -> Result<()> {
-        if self.is_other_root(path) {
-            self.skip(path, Action::UpdateSkipObstruction, NodeKind::Unknown);
-            return Ok(());
-        }
-        let node = lock(&self.env.db)
-            .node(path)?
-            .ok_or_else(|| self.not_found(path))?;
-        let Some(base) = node.base().cloned() else {
-            return Err(self.not_found(path));
-        };
-        if node.actual.conflict.is_some() {
-            self.skip(path, Action::SkipConflicted, NodeKind::Unknown);
-            return Ok(());
-        }
-        let target = path == &*self.target_path();
-        let rev = self.rev()?;
-        let there = base.presence.is_present();
-        let found = self.look(path)?.filter(|_| there);
-        if found.is_some_and(|found| (found == FileKind::Dir) != (base.kind == NodeKind::Dir)) {
-            return Err(self.in_its_place(path, "delete"));
-        }
-        if there
-            && (node.work_layers() > 0
-                || node.actual.properties.is_some()
-                || self.has_local_changes(path, &base)?)
-        {
-            return Err(self.local_change(path));
-        }
-        let dir = self.dir(parent)?;
-        let switched = dir.old_repos_path.as_ref().is_some_and(|old| {
-            old.child(path.basename()).ok().as_ref() != base.repos_path.as_ref()
-        });
-        let keep = (target || there && switched).then_some((Presence::NotPresent, rev));
-        if keep.is_some() && !target {
-            self.skipped.insert(path.to_owned());
-        }
-        self.target_deleted |= target;
-        let (answer, answered) = bounded(1);
-        self.pipeline()?.record_now(Message::Delete {
-            delete: Removal {
-                path: path.to_owned(),
-                keep,
-                on_disk: there,
-            },
-            answer,
-        })?;
-        answered.recv().map_err(|_| out_of_order())??;
-        if there {
-            self.tell_action(path, Action::UpdateDelete, base.kind);
-        }
-        Ok(())
     }
 
     /// Returns how deep an added folder is.

@@ -7,7 +7,7 @@ use sylvan_delta::Token;
 
 use super::{
     OpenFile, Origin, TextState, UpdateEditor, accumulate_changed, dav_cache, has_magic,
-    has_regular, out_of_order, patched,
+    out_of_order, patched,
 };
 use crate::db::write::Changed;
 use crate::install::{Recipe, RecipeInfo};
@@ -59,6 +59,13 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
 
     /// Makes what is sent on of a closed file; `None` if nothing is to be done.
     pub(super) fn finish_file(&mut self, file: OpenFile, expected: Option<Md5>) -> Result<()> {
+        if file.local.shadowed {
+            return self.finish_shadowed(file, expected);
+        }
+        if self.needs_merge(&file)? {
+            return self.finish_merged(file, expected);
+        }
+        let lock_gone = self.lock_gone(&file);
         let OpenFile {
             dir,
             path,
@@ -69,8 +76,8 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             text,
             edited,
             old_rev,
-            old_repos_path,
             mut changed,
+            local,
             ..
         } = file;
         accumulate_changed(&mut changed, &prop_changes)?;
@@ -78,30 +85,19 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         let props_changed = props != base_props;
         let mut recipe = self.recipe(&props, Some(&repos_path), &changed);
         let has_text = !matches!(text, TextState::None);
-        let lock_gone = prop_changes
-            .iter()
-            .any(|(name, value)| name == props::ENTRY_LOCK_TOKEN && value.is_none())
-            && (self.fixed.switch_path.is_none() || old_repos_path.as_ref() == Some(&repos_path));
         let lost_lock = lock_gone.then(|| (self.fixed.repos_id, repos_path.clone()));
         let action;
         let place = match kind {
-            Origin::Added {
-                replace,
-                taken_over: false,
-            } => {
+            Origin::Added { replace } if !local.taken_over => {
                 action = Action::UpdateAdd;
                 Place::New { replace }
             }
-            Origin::Added { replace, .. } => {
+            Origin::Added { replace } => {
                 action = Action::Exists;
                 Place::TakeOver { replace }
             }
-            Origin::Opened { layer, local_props } => {
+            Origin::Opened { layer, .. } => {
                 action = Action::UpdateUpdate;
-                let regular = has_regular(&prop_changes);
-                if (has_text || regular) && (local_props || self.is_modified(&path, &layer)?) {
-                    return Err(self.local_change(&path));
-                }
                 recipe.read_only &= lock_gone
                     || lock(&self.env.db)
                         .lock(self.fixed.repos_id, &repos_path)?
@@ -163,7 +159,12 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         )
     }
 
-    fn send_file(&mut self, node: FileNode, text: TextState, expected: Option<Md5>) -> Result<()> {
+    pub(super) fn send_file(
+        &mut self,
+        node: FileNode,
+        text: TextState,
+        expected: Option<Md5>,
+    ) -> Result<()> {
         let (incoming, len) = match text {
             TextState::Streaming(stream) => {
                 return self.pipeline()?.end_stream(stream, node, expected);

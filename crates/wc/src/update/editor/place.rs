@@ -4,10 +4,9 @@ use sylvan_core::{Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result};
 use sylvan_delta::Token;
 use sylvan_io::file::FileKind;
 
-use super::{Dir, UpdateEditor, Way, out_of_order};
-use crate::db::{Layer, Node, Presence};
+use super::{Dir, UpdateEditor, out_of_order};
+use crate::db::Layer;
 use crate::notify::Action;
-use crate::update::entry::{Marker, Message};
 use crate::update::record::lock;
 use crate::{ADM_DIR, modified, site};
 
@@ -88,76 +87,6 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         }
     }
 
-    /// Looks at what is where a node is to be added.
-    pub(super) fn way(&mut self, parent: Token, path: &RelPath, kind: NodeKind) -> Result<Way> {
-        let dir = self.dir(parent)?;
-        if dir.fresh {
-            return Ok(Way::Free { replace: false });
-        }
-        let name = path.basename().to_owned();
-        if dir.replaced.contains(&name) {
-            return Err(self.obstructed(path, kind, "it was added before"));
-        }
-        let node = lock(&self.env.db).node(path)?;
-        let replace = match node.as_ref().and_then(Node::top) {
-            None => false,
-            Some(top) if top.op_depth > 0 => return Err(self.local_change(path)),
-            Some(top) => match top.presence {
-                Presence::Normal | Presence::Incomplete => return Ok(Way::Skip(top.kind)),
-                _ => true,
-            },
-        };
-        if node.is_some_and(|node| node.actual.conflict.is_some()) {
-            return Err(self.local_change(path));
-        }
-        let found = self.look(path)?;
-        let same = matches!(
-            (kind, found),
-            (NodeKind::Dir, Some(FileKind::Dir)) | (NodeKind::File, Some(FileKind::File))
-        );
-        if replace {
-            self.dir(parent)?.replaced.insert(name);
-        }
-        match found {
-            None => Ok(Way::Free { replace }),
-            _ if same && self.fixed.options.allow_unversioned_obstructions => {
-                Ok(Way::TakeOver { replace })
-            }
-            Some(FileKind::Dir) => Err(self.obstructed(
-                path,
-                kind,
-                "an unversioned directory of the same name already exists",
-            )),
-            _ => Err(self.obstructed(
-                path,
-                kind,
-                "an unversioned file of the same name already exists",
-            )),
-        }
-    }
-
-    pub(super) fn obstructed(&self, path: &RelPath, kind: NodeKind, why: &str) -> Error {
-        let what = if kind == NodeKind::Dir {
-            "directory"
-        } else {
-            "file"
-        };
-        Error::new(
-            ErrorCode::WC_OBSTRUCTED_UPDATE,
-            format!("Failed to add {what} '{}': {why}", self.local(path)),
-        )
-    }
-
-    pub(super) fn local_change(&self, path: &RelPath) -> Error {
-        Error::new(
-            ErrorCode::WC_FOUND_CONFLICT,
-            format!(
-                "Can't update '{}': it has local changes, which are not merged yet",
-                self.local(path)
-            ),
-        )
-    }
-
     pub(super) fn skip(&mut self, path: &RelPath, action: Action, kind: NodeKind) {
         self.skipped.insert(path.to_owned());
         self.tell_action(path, action, kind);
@@ -172,30 +101,6 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
                 .join("wc.db")
                 .as_path()
                 .is_file()
-    }
-
-    /// Reads the BASE layer of a node that is to be opened, if nothing local is in the way.
-    pub(super) fn open_base(&mut self, path: &RelPath, kind: NodeKind) -> Result<Option<Node>> {
-        let node = lock(&self.env.db)
-            .node(path)?
-            .ok_or_else(|| self.not_found(path))?;
-        let Some(base) = node.base() else {
-            return Err(self.not_found(path));
-        };
-        if node.actual.conflict.is_some() {
-            self.skip(path, Action::SkipConflicted, NodeKind::Unknown);
-            return Ok(None);
-        }
-        if base.kind != kind || !base.presence.is_present() {
-            return Err(Error::new(
-                ErrorCode::WC_OBSTRUCTED_UPDATE,
-                format!("'{}' is not what the server takes it for", self.local(path)),
-            ));
-        }
-        if node.work_layers() > 0 && !path.is_root() {
-            return Err(self.local_change(path));
-        }
-        Ok(Some(node))
     }
 
     pub(super) fn not_found(&self, path: &RelPath) -> Error {
@@ -234,35 +139,5 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             );
             Ok(recipe.translation)
         })
-    }
-
-    pub(super) fn absent(&mut self, path: &RelPath, parent: Token, kind: NodeKind) -> Result<()> {
-        self.step()?;
-        let path = self.child_path(parent, path)?;
-        if self.dir(parent)?.skip {
-            return Ok(());
-        }
-        self.refuse_adm_dir(&path, "add")?;
-        let node = lock(&self.env.db).node(&path)?;
-        let top = node.as_ref().and_then(Node::top);
-        if top.is_none_or(|top| top.presence != Presence::ServerExcluded) {
-            self.mark_edited(parent);
-        }
-        match top {
-            Some(top) if top.op_depth > 0 => return Err(self.local_change(&path)),
-            Some(top) if top.file_external => {
-                self.tell_action(&path, Action::UpdateSkipObstruction, NodeKind::Unknown);
-                return Ok(());
-            }
-            Some(top) if top.presence.is_present() => self.delete_node(parent, &path)?,
-            _ => {}
-        }
-        let repos_path = self.dir(parent)?.repos_path.child(path.basename())?;
-        self.record(Message::Marker(Marker {
-            path,
-            repos_path,
-            presence: Presence::ServerExcluded,
-            kind,
-        }))
     }
 }

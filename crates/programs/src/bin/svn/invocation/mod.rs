@@ -197,6 +197,8 @@ pub(crate) struct Options {
     pub(crate) force_interactive: bool,
     /// `-N`.
     pub(crate) non_recursive: bool,
+    /// `--ignore-ancestry`.
+    pub(crate) ignore_ancestry: bool,
     /// `--relocate`.
     pub(crate) relocate: bool,
     /// `--old`.

@@ -101,6 +101,7 @@ impl Options {
             "keep-changelists" => &mut self.keep_changelists,
             "force-interactive" => &mut self.force_interactive,
             "human-readable" => &mut self.human_readable,
+            "ignore-ancestry" => &mut self.ignore_ancestry,
             "ignore-externals" => &mut self.ignore_externals,
             "ignore-keywords" => &mut self.ignore_keywords,
             "include-externals" => &mut self.include_externals,
