@@ -11,6 +11,7 @@ pub mod changelist;
 pub mod checkout;
 pub mod cleanup;
 pub mod commit;
+pub mod conflicts;
 mod context;
 pub mod copy;
 pub mod delete;

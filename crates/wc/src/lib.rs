@@ -33,6 +33,7 @@ pub mod propset;
 pub mod relocate;
 pub mod report;
 pub mod revert;
+pub mod resolve;
 pub mod revision_status;
 pub mod scan;
 mod site;

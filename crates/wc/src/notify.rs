@@ -19,6 +19,12 @@ pub enum Action {
     FailedRevert,
     /// A conflict was resolved.
     Resolved,
+    /// A text conflict was resolved.
+    ResolvedText,
+    /// The conflict of the property `prop_name` was resolved.
+    ResolvedProp,
+    /// A tree conflict was resolved.
+    ResolvedTree,
     /// Skipped for no special reason.
     Skip,
     /// Update deleted it.
@@ -69,6 +75,8 @@ pub enum Action {
     LeftLocalModifications,
     /// A tree conflict was recorded.
     TreeConflict,
+    /// A move became a copy and a deletion.
+    MoveBroken,
     /// Skipped for being in conflict.
     SkipConflicted,
     /// An obstruction made the operation fail for it.

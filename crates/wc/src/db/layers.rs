@@ -38,6 +38,7 @@ statements!("layers.sql":
     UPDATE_ACTUAL_CONFLICT,
     INSERT_ACTUAL_CONFLICT,
     DELETE_EMPTY_ACTUAL,
+    SELECT_CONFLICTS,
 );
 
 /// How a node of the BASE tree is removed.
@@ -439,6 +440,15 @@ impl Db {
             )?;
         }
         Ok(())
+    }
+
+    /// Lists the nodes in conflict at and below a path.
+    pub(crate) fn conflicts_below(&self, path: &RelPath) -> Result<Vec<RelPathBuf>> {
+        let (low, high) = below(path);
+        let key = params![self.wc_id(), path.as_str(), low, high];
+        self.rows(SELECT_CONFLICTS, key, |row| {
+            Ok(path_column(row, 0)?.unwrap_or_default())
+        })
     }
 
     /// Forgets the token of a lock.

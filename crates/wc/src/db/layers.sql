@@ -162,3 +162,8 @@ VALUES (?1, ?2, ?3, ?4)
 DELETE FROM actual_node
 WHERE wc_id = ?1 AND local_relpath = ?2
   AND properties IS NULL AND conflict_data IS NULL AND changelist IS NULL
+
+-- name: SELECT_CONFLICTS
+SELECT local_relpath FROM actual_node
+WHERE wc_id = ?1 AND conflict_data IS NOT NULL
+  AND (local_relpath = ?2 OR local_relpath > ?3 AND local_relpath < ?4)

@@ -32,6 +32,8 @@ mod props;
 mod propset;
 mod revert;
 mod relocate;
+mod resolve;
+mod resolved;
 mod similar;
 mod size;
 mod status;
@@ -104,6 +106,8 @@ fn run_of(name: &str) -> Option<Run> {
         "propset" => propset::run,
         "revert" => revert::run,
         "relocate" => relocate::run,
+        "resolve" => resolve::run,
+        "resolved" => resolved::run,
         "status" => status::run,
         "switch" => switch::run,
         "update" => update::run,

@@ -48,6 +48,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     drop(progress);
     done.map_err(|error| explain(error, &target))?;
     let externals = notifier.externals_result();
+    crate::resolve::after(env, inv, &context, &mut notifier)?;
     if !inv.quiet {
         let printed = notifier.print_conflicts(&mut env.out);
         return crate::update::compose(externals, printed).map(|()| Exit::Success);

@@ -35,6 +35,10 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     })?;
     drop(progress);
     let externals = notifier.externals_result();
+    let settled = crate::resolve::after(env, inv, &context, &mut notifier);
+    if settled.is_err() {
+        return compose(externals, settled).map(|()| Exit::Success);
+    }
     if !inv.quiet {
         let printed = print_summary(env, &notifier, &context, &paths, &revs)
             .and_then(|()| notifier.print_conflicts(&mut env.out));

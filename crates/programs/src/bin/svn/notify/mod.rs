@@ -34,6 +34,8 @@ pub(crate) struct Notifier {
     /// Whether a line of dots was begun, one for each text sent.
     text_sent: bool,
     conflicts: Conflicts,
+    /// Whether all that is resolved is told in the same words, as `resolved` does.
+    says_resolved: bool,
 }
 
 /// What a run left in conflict.
@@ -43,6 +45,8 @@ pub(crate) struct Conflicts {
     props: BTreeSet<String>,
     trees: BTreeSet<String>,
     skipped: u64,
+    /// How many were resolved: of texts, properties, trees.
+    resolved: [u64; 3],
 }
 
 impl Notifier {
@@ -58,7 +62,13 @@ impl Notifier {
             print_failed: false,
             text_sent: false,
             conflicts: Conflicts::default(),
+            says_resolved: false,
         }
+    }
+
+    /// Tells of all that is resolved in the same words.
+    pub(crate) fn says_resolved(&mut self) {
+        self.says_resolved = true;
     }
 
     /// Prints what one notification tells. A failure to print is reported once; the operation goes
@@ -92,6 +102,19 @@ impl Notifier {
     /// Prints how many conflicts there are, if there are any.
     pub(crate) fn print_conflicts(&self, out: &mut Output) -> Result<()> {
         self.conflicts.print(out)
+    }
+
+    /// Lists the paths in conflict, as they were printed.
+    pub(crate) fn conflicted(&self) -> Vec<String> {
+        let all = [
+            &self.conflicts.text,
+            &self.conflicts.props,
+            &self.conflicts.trees,
+        ];
+        let mut paths: Vec<_> = all.into_iter().flatten().cloned().collect();
+        paths.sort_by(|a, b| a.split('/').cmp(b.split('/')));
+        paths.dedup();
+        paths
     }
 
     /// Shows a path as the user would name it from here.
@@ -308,7 +331,29 @@ impl Notifier {
             Action::FailedRevert => {
                 format!("Failed to revert '{path}' -- try updating instead.")
             }
-            Action::Resolved => format!("Resolved conflicted state of '{path}'"),
+            Action::ResolvedText | Action::ResolvedProp | Action::ResolvedTree
+                if self.says_resolved =>
+            {
+                format!("Resolved conflicted state of '{path}'")
+            }
+            Action::Resolved => {
+                self.conflicts.resolve(1, path);
+                format!("Resolved conflicted state of '{path}'")
+            }
+            Action::ResolvedText => {
+                self.conflicts.resolve(0, path);
+                format!("Merge conflict in '{path}' marked as resolved.")
+            }
+            Action::ResolvedProp => {
+                self.conflicts.resolve(1, path);
+                let name = what.prop_name.as_deref().unwrap_or_default();
+                format!("Conflict in property '{name}' at '{path}' marked as resolved.")
+            }
+            Action::ResolvedTree => {
+                self.conflicts.resolve(2, path);
+                format!("Tree conflict at '{path}' marked as resolved.")
+            }
+            Action::MoveBroken => format!("Breaking move with source path '{path}'"),
             Action::Add | Action::Copy if is_binary(what) => format!("A  (bin)  {path}"),
             Action::Add => format!("A         {path}"),
             Action::PropertySet => format!("property '{}' set on '{path}'", property(what)),
@@ -420,18 +465,37 @@ impl Conflicts {
             ("Text conflicts", self.text.len() as u64),
             ("Property conflicts", self.props.len() as u64),
             ("Tree conflicts", self.trees.len() as u64),
-            ("Skipped paths", self.skipped),
         ];
-        if counts.iter().all(|(_, count)| *count == 0) {
+        let any_resolved = self.resolved != [0; 3];
+        if counts.iter().all(|(_, count)| *count == 0) && !any_resolved && self.skipped == 0 {
             return Ok(());
         }
         out.line("Summary of conflicts:")?;
-        for (what, count) in counts {
-            if count > 0 {
+        for ((what, count), resolved) in counts.into_iter().zip(self.resolved) {
+            if count == 0 && resolved == 0 {
+                continue;
+            }
+            if any_resolved {
+                let counts = format!("{count} remaining (and {resolved} resolved)");
+                out.line(format_args!("  {what}: {counts}"))?;
+            } else {
                 out.line(format_args!("  {what}: {count}"))?;
             }
         }
+        if self.skipped > 0 {
+            out.line(format_args!("  Skipped paths: {}", self.skipped))?;
+        }
         Ok(())
+    }
+
+    /// Counts a conflict as resolved, if it was counted as one.
+    fn resolve(&mut self, which: usize, path: &str) {
+        let set = match which {
+            0 => &mut self.text,
+            1 => &mut self.props,
+            _ => &mut self.trees,
+        };
+        self.resolved[which] += u64::from(set.remove(path));
     }
 }
 

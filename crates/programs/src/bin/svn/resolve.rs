@@ -1,0 +1,96 @@
+//! `svn resolve`, and what other subcommands do about conflicts that they met.
+
+use sylvan_client::Context;
+use sylvan_client::conflicts::{Settle, settle};
+use sylvan_cmdline::error;
+use sylvan_cmdline::print::Output;
+use sylvan_core::{Depth, Dirent, Error, ErrorCode, Result};
+use sylvan_wc::resolve::Choice;
+
+use crate::PROGRAM;
+use crate::env::{Env, Exit};
+use crate::invocation::{Accept, Invocation};
+use crate::notify::{Notifier, Operation};
+use crate::targets;
+
+pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
+    let context = env.client(inv)?;
+    let arguments = targets::read_or_current(env, inv, &context)?;
+    let paths = targets::without_pegs(&arguments)?;
+    targets::check_local(&arguments)?;
+    let invalid = |text: &str| Error::new(ErrorCode::CL_ARG_PARSING_ERROR, text);
+    let how = match inv.accept {
+        None => return Err(invalid("missing --accept option")),
+        Some(accept) => settling(accept).ok_or_else(|| invalid("invalid 'accept' ARG"))?,
+    };
+    let depth = inv.depth.unwrap_or(Depth::Empty);
+    let mut notifier = Notifier::new(Operation::Other, inv.quiet, context.current_dir.clone());
+    settle_all(&mut env.out, &context, &paths, depth, how, &mut notifier)?;
+    Ok(Exit::Success)
+}
+
+/// Settles the conflicts that an operation met, if `--accept` says how.
+pub(crate) fn after(
+    env: &mut Env,
+    inv: &Invocation,
+    context: &Context,
+    notifier: &mut Notifier,
+) -> Result<()> {
+    let Some(how) = inv.accept.and_then(settling) else {
+        return Ok(());
+    };
+    let paths: Vec<_> = notifier
+        .conflicted()
+        .iter()
+        .map(|path| Dirent::new(path))
+        .collect();
+    let depth = inv.depth.unwrap_or(Depth::Infinity);
+    settle_all(&mut env.out, context, &paths, depth, how, notifier)
+}
+
+/// Returns what an answer means; nothing if conflicts stay.
+fn settling(accept: Accept) -> Option<Settle> {
+    Some(match accept {
+        Accept::Working => Settle::Working,
+        Accept::Base => Settle::For(Choice::Base),
+        Accept::MineConflict => Settle::For(Choice::MineConflict),
+        Accept::TheirsConflict => Settle::For(Choice::TheirsConflict),
+        Accept::MineFull => Settle::For(Choice::MineFull),
+        Accept::TheirsFull => Settle::For(Choice::TheirsFull),
+        Accept::Postpone | Accept::Edit | Accept::Launch | Accept::Recommended => return None,
+    })
+}
+
+/// Settles conflicts at several paths; a failure is told, and the rest goes on.
+pub(crate) fn settle_all(
+    out: &mut Output,
+    context: &Context,
+    paths: &[Dirent],
+    depth: Depth,
+    how: Settle,
+    notifier: &mut Notifier,
+) -> Result<()> {
+    let mut failed = false;
+    for path in paths {
+        context.cancel.check()?;
+        let settled = settle(context, path, depth, how, &mut |what| {
+            notifier.notify(out, what);
+        });
+        match settled {
+            Ok(()) => {}
+            Err(failure) if failure.root().code() == ErrorCode::WC_PATH_NOT_FOUND => {}
+            Err(failure) if failure.root().code() == ErrorCode::CANCELLED => return Err(failure),
+            Err(failure) => {
+                error::warn(out, PROGRAM.name, failure.root());
+                failed = true;
+            }
+        }
+    }
+    if failed {
+        return Err(Error::new(
+            ErrorCode::WC_CONFLICT_RESOLVER_FAILURE,
+            "Failure occurred resolving one or more conflicts",
+        ));
+    }
+    Ok(())
+}
