@@ -42,6 +42,9 @@ pub fn relocate_prefix(
     ignore_externals: bool,
 ) -> Result<()> {
     let path = context.absolute(path);
+    if !ignore_externals {
+        WorkingCopy::open(&path, &context.wc)?;
+    }
     let mut wc = open_root(context, &path)?;
     let base = base::node(&wc, RelPath::ROOT)?
         .ok_or_else(|| Error::from_code(ErrorCode::WC_PATH_NOT_FOUND))?;

@@ -21,6 +21,8 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let invalid = |text: &str| Error::new(ErrorCode::CL_ARG_PARSING_ERROR, text);
     let how = match inv.accept {
         None => return Err(invalid("missing --accept option")),
+        // Nothing is recommended so far.
+        Some(Accept::Recommended) => return Ok(Exit::Success),
         Some(accept) => settling(accept).ok_or_else(|| invalid("invalid 'accept' ARG"))?,
     };
     let depth = inv.depth.unwrap_or(Depth::Empty);

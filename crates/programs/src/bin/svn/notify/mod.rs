@@ -36,6 +36,8 @@ pub(crate) struct Notifier {
     conflicts: Conflicts,
     /// Whether all that is resolved is told in the same words, as `resolved` does.
     says_resolved: bool,
+    /// The path of which that was told last.
+    resolved_last: String,
 }
 
 /// What a run left in conflict.
@@ -63,6 +65,7 @@ impl Notifier {
             text_sent: false,
             conflicts: Conflicts::default(),
             says_resolved: false,
+            resolved_last: String::new(),
         }
     }
 
@@ -331,9 +334,16 @@ impl Notifier {
             Action::FailedRevert => {
                 format!("Failed to revert '{path}' -- try updating instead.")
             }
-            Action::ResolvedText | Action::ResolvedProp | Action::ResolvedTree
+            Action::Resolved
+            | Action::ResolvedText
+            | Action::ResolvedProp
+            | Action::ResolvedTree
                 if self.says_resolved =>
             {
+                if self.resolved_last == path {
+                    return Ok(());
+                }
+                self.resolved_last = path.to_owned();
                 format!("Resolved conflicted state of '{path}'")
             }
             Action::Resolved => {
@@ -342,7 +352,7 @@ impl Notifier {
             }
             Action::ResolvedText => {
                 self.conflicts.resolve(0, path);
-                format!("Merge conflict in '{path}' marked as resolved.")
+                format!("Merge conflicts in '{path}' marked as resolved.")
             }
             Action::ResolvedProp => {
                 self.conflicts.resolve(1, path);
@@ -476,7 +486,7 @@ impl Conflicts {
                 continue;
             }
             if any_resolved {
-                let counts = format!("{count} remaining (and {resolved} resolved)");
+                let counts = format!("{count} remaining (and {resolved} already resolved)");
                 out.line(format_args!("  {what}: {counts}"))?;
             } else {
                 out.line(format_args!("  {what}: {count}"))?;
