@@ -78,11 +78,6 @@ pub(crate) mod item {
         several("file-translate", &[path, from, to])
     }
 
-    /// Moves a file.
-    pub(crate) fn file_move(from: &RelPath, to: &RelPath) -> Vec<u8> {
-        several("file-move", &[from, to])
-    }
-
     /// Writes the file that tells of property conflicts.
     pub(crate) fn prej_install(path: &RelPath) -> Vec<u8> {
         one("prej-install", path)
@@ -390,8 +385,7 @@ impl Runner<'_> {
             return Ok(());
         };
         // The user's properties count, not the pristine ones.
-        let mut recipe =
-            recipe_in(self.db, self.zone, &current.layer, &current.props()?, false)?;
+        let mut recipe = recipe_in(self.db, self.zone, &current.layer, &current.props()?, false)?;
         // But a file is made read-only when that is committed, not before.
         recipe.read_only &= current
             .pristine_props()?
