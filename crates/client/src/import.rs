@@ -17,9 +17,10 @@ use sylvan_delta::{Editor, TextFormat, Token};
 use sylvan_io::file::{self, FileKind};
 use sylvan_ra::{CommitInfo, CommitOptions, DirEntryFields};
 use sylvan_wc::ADM_DIR;
+use sylvan_wc::auto_props::PROBED;
 use sylvan_wc::notify::{Action, Notification, NotifyFn, State};
 
-use crate::auto_props::{AutoProps, HEAD};
+use crate::auto_props;
 use crate::log_message::{AskMessage, Change, CommitItem, with_message};
 use crate::{Context, PooledSession, disk, status};
 
@@ -33,8 +34,8 @@ pub struct ImportOptions {
     pub depth: Depth,
     /// Whether ignored names are imported too.
     pub no_ignore: bool,
-    /// Whether rules for properties are left out.
-    pub no_auto_props: bool,
+    /// Whether rules give properties to new files; `None` leaves it to the configuration.
+    pub auto_props: Option<bool>,
     /// Whether what is neither file nor folder is passed over.
     pub force: bool,
     /// More properties of the new revision.
@@ -141,7 +142,7 @@ fn missing_folders(
 
 /// What the folder in the repository and the configuration say of new files.
 struct Rules {
-    auto_props: AutoProps,
+    new_files: auto_props::Rules,
     /// For the folder alone.
     ignores: Vec<String>,
     global_ignores: Vec<String>,
@@ -155,11 +156,12 @@ impl Rules {
         options: &ImportOptions,
     ) -> Result<Self> {
         let mut rules = Self {
-            auto_props: AutoProps::none(&context.config)?,
+            new_files: auto_props::Rules::read(&context.config, options.auto_props)?,
             ignores: Vec::new(),
             global_ignores: Vec::new(),
         };
-        if options.no_ignore && options.no_auto_props {
+        let no_auto_props = options.auto_props == Some(false);
+        if options.no_ignore && no_auto_props {
             return Ok(rules);
         }
         let folder = session.read_dir(RelPath::ROOT, Some(base), Some(DirEntryFields::KIND))?;
@@ -170,12 +172,9 @@ impl Rules {
                 .map(|from| &from.props)
                 .chain([&folder.props])
         };
-        if !options.no_auto_props {
-            rules.auto_props = AutoProps::from_config(&context.config)?;
+        if !no_auto_props {
             for value in all().filter_map(|props| props.get(SVN_AUTO_PROPS)) {
-                rules
-                    .auto_props
-                    .add_property(&String::from_utf8_lossy(value));
+                rules.new_files.auto_props.add_property(value);
             }
         }
         if !options.no_ignore {
@@ -413,15 +412,15 @@ impl Import<'_, '_> {
         }
         let mut source = Source::open(path)?;
         let mut first = source.read(&mut self.buffer)?;
-        while first < HEAD.min(self.buffer.len()) {
+        while first < PROBED.min(self.buffer.len()) {
             match source.read(&mut self.buffer[first..])? {
                 0 => break,
                 more => first += more,
             }
         }
         let head = &self.buffer[..first];
-        let auto_props = &self.rules.auto_props;
-        let props = auto_props.of_file(path.basename(), head, source.is_executable);
+        let rules = &self.rules.new_files;
+        let props = rules.for_file(path.basename(), head, source.is_executable);
         for (name, value) in &props {
             editor.change_file_prop(file, name, Some(value))?;
         }

@@ -4,6 +4,7 @@ use sylvan_client::import::{ImportOptions, import};
 use sylvan_client::target::PathOrUrl;
 use sylvan_core::{Depth, Dirent, Error, ErrorCode, Result};
 
+use crate::add::auto_props;
 use crate::env::{Env, Exit};
 use crate::invocation::Invocation;
 use crate::log_message::{self, Messages};
@@ -47,7 +48,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let options = ImportOptions {
         depth: inv.depth.unwrap_or(Depth::Infinity),
         no_ignore: inv.no_ignore,
-        no_auto_props: inv.no_auto_props,
+        auto_props: auto_props(inv),
         force: inv.force,
         revprops: inv.revprops.iter().cloned().collect(),
     };
