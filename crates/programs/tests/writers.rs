@@ -39,18 +39,12 @@ fn commit(pair: &Pair, writer: usize, name: &str) {
     let file = pair.ours().join(format!("new-{name}"));
     std::fs::write(&file, name).unwrap();
     let import = format!("import -q -m {name} {} {url}/shared/{name}", file.display());
+    let (load, stream) = ("load -q --ignore-uuid r", stream(name));
     let run = match writer {
-        0..4 => {
-            let stream = stream(name);
-            let line = "load -q --ignore-uuid r";
-            call(pair, SVNADMIN, line, Some(stream.as_bytes()))
-        }
-        4..7 => call(pair, "svn", &import, None),
-        _ => {
-            let stream = stream(name);
-            let line = "load -q --ignore-uuid r";
-            call(pair, "svnadmin", line, Some(stream.as_bytes()))
-        }
+        0 => call(pair, SVNADMIN, load, Some(stream.as_bytes())),
+        1..4 => call(pair, SVN, &import, None),
+        4 => call(pair, "svnadmin", load, Some(stream.as_bytes())),
+        _ => call(pair, "svn", &import, None),
     };
     assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{name}");
 }
