@@ -426,6 +426,7 @@ fn break_steps(pair: &Pair, stride: usize, prepare: &str, repositories: &[&str],
     let all = std::env::var_os("SYLVAN_TEST_STRIDE").is_some();
     let stride = if all { 1 } else { stride };
     for (kind, error) in [("kill", ""), ("fail", ""), ("fail-from", ":ENOSPC")] {
+        let mut passed = 0;
         for step in (1..).step_by(stride) {
             let plan = format!("{kind}:{step}{error}");
             let prepared = shell(prepare);
@@ -434,9 +435,14 @@ fn break_steps(pair: &Pair, stride: usize, prepare: &str, repositories: &[&str],
             broken.args(line.split(' ')).env("SYLVAN_FAULT", &plan);
             let broken = Run::from(broken.output().unwrap());
             verify(&format!("{line}, {plan}: {broken:?}"));
-            if broken.code == 0 {
+            // Some steps may fail.
+            passed = if broken.code == 0 { passed + 1 } else { 0 };
+            if passed > 4 || passed > 0 && !all {
                 assert!(step > 5, "{line} has no steps");
                 break;
+            }
+            if broken.code == 0 {
+                continue;
             }
             let again = run(pair, SVNADMIN, &folder, line);
             assert_eq!(again.code, 0, "{line} after {plan}: {again:?}");

@@ -15,6 +15,7 @@ fn break_loads(scene: &Scene, (kind, error): (&str, &str), stride: usize) {
     let loaded = scene.ours("svnadmin", "load -q w", Some(&input));
     loaded.has_success("an undisturbed load");
     let whole = scene.ours("svnadmin", "dump -q w", None).stdout;
+    let mut passed = 0;
     for (round, step) in (1..).step_by(stride).enumerate() {
         scene.copy("empty", &folder.join("w"));
         let mut broken = scene.pair.command(Path::new(SVNADMIN), &folder);
@@ -47,7 +48,9 @@ fn break_loads(scene: &Scene, (kind, error): (&str, &str), stride: usize) {
         }
         let dump = scene.ours("svnadmin", "dump -q w", None);
         assert!(dump.has_success(&what) == whole, "{what}");
-        if broken.code == 0 {
+        // Some steps may fail, such as one that only saves space.
+        passed = if broken.code == 0 { passed + 1 } else { 0 };
+        if passed > 4 || passed > 0 && stride > 1 {
             assert!(step > 50, "a load has no steps");
             break;
         }
