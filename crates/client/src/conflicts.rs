@@ -1,9 +1,11 @@
 //! `svn resolve`: settling conflicts.
 
-use sylvan_core::{Depth, Dirent, Error, ErrorCode, NodeKind, RelPath, Result};
+use std::collections::BTreeSet;
+
+use sylvan_core::{Depth, Dirent, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result};
 use sylvan_wc::conflict::{Action, Conflict, Operation, Reason};
 use sylvan_wc::lock::{Anchor, WcLock};
-use sylvan_wc::notify::NotifyFn;
+use sylvan_wc::notify::{Action as Told, Notification, NotifyFn};
 use sylvan_wc::resolve::{self, Choice, TreeChoice};
 use sylvan_wc::{WorkingCopy, base};
 
@@ -36,24 +38,48 @@ pub fn settle(
     } else {
         nodes_in_conflict(&wc, &at, depth)?
     };
-    let mut result = Ok(());
-    for node in nodes {
-        context.cancel.check()?;
-        result = settle_node(context, &mut wc, &node, how, notify);
-        if result.is_err() {
-            break;
+    let is_walk = depth != Depth::Empty;
+    let mut notify = |what: &Notification| {
+        // A walk does not tell where each step has arrived.
+        if !(is_walk && what.action == Told::UpdateCompleted) {
+            notify(what);
         }
-    }
+    };
+    let done = settle_nodes(context, &mut wc, &at, depth, nodes, how, &mut notify);
     context.wait_for_timestamps(&path);
-    result
+    done
+}
+
+/// Settles nodes, and those that come into conflict by that.
+fn settle_nodes(
+    context: &Context,
+    wc: &mut WorkingCopy,
+    at: &RelPath,
+    depth: Depth,
+    nodes: Vec<RelPathBuf>,
+    how: Settle,
+    notify: &mut NotifyFn<'_>,
+) -> Result<()> {
+    let mut tried = BTreeSet::new();
+    let mut nodes = nodes;
+    while !nodes.is_empty() {
+        for node in nodes {
+            context.cancel.check()?;
+            settle_node(context, wc, &node, how, notify)?;
+            tried.insert(node);
+        }
+        nodes = if depth == Depth::Empty {
+            Vec::new()
+        } else {
+            nodes_in_conflict(wc, at, depth)?
+        };
+        nodes.retain(|node| !tried.contains(node));
+    }
+    Ok(())
 }
 
 /// Lists the nodes in conflict as deep as asked for.
-fn nodes_in_conflict(
-    wc: &WorkingCopy,
-    at: &RelPath,
-    depth: Depth,
-) -> Result<Vec<sylvan_core::RelPathBuf>> {
+fn nodes_in_conflict(wc: &WorkingCopy, at: &RelPath, depth: Depth) -> Result<Vec<RelPathBuf>> {
     let found = resolve::conflicted(wc, at)?;
     let mut nodes = Vec::new();
     for node in found {
@@ -103,7 +129,7 @@ fn settle_node(
 
 /// Returns what is locked: all for moves, which may go anywhere, else the folder of the node, or
 /// the nearest one that is there.
-fn lock_for(wc: &WorkingCopy, at: &RelPath, conflict: &Conflict) -> sylvan_core::RelPathBuf {
+fn lock_for(wc: &WorkingCopy, at: &RelPath, conflict: &Conflict) -> RelPathBuf {
     if conflict.tree.is_some() {
         return RelPath::ROOT.to_owned();
     }

@@ -6,7 +6,7 @@ mod props;
 
 use std::fs;
 
-use sylvan_diff::{Options, Source, unified};
+use sylvan_diff::{Options, Source, merge, unified};
 use sylvan_testutil::Sandbox;
 
 /// What is tried with every pair.
@@ -87,6 +87,61 @@ fn compare(texts: &[(Vec<u8>, Vec<u8>)]) {
         }
         assert!(rest.is_empty(), "{words}: {}", rest.escape_ascii());
     }
+}
+
+/// Has Debian's svn merge, and merges too.
+fn compare_merges(texts: &[[Vec<u8>; 3]]) {
+    let sandbox = Sandbox::new();
+    sandbox.sh("svn checkout -q $URL wc");
+    let pairs: Vec<_> = texts
+        .iter()
+        .map(|[original, _, latest]| (original.clone(), latest.clone()))
+        .collect();
+    commit(&sandbox, &pairs, 0);
+    commit(&sandbox, &pairs, 1);
+    sandbox.sh("svn update -qr1 wc");
+    for (at, [_, mine, _]) in texts.iter().enumerate() {
+        fs::write(sandbox.join(format!("wc/f{at:04}")), mine).unwrap();
+    }
+    sandbox.sh("cd wc; find . -name 'f????' | xargs touch -d '2003-03-03'");
+    sandbox.sh("svn update -q --accept postpone wc");
+    let mut conflicts = 0;
+    for (at, [original, mine, latest]) in texts.iter().enumerate() {
+        let theirs = fs::read(sandbox.join(format!("wc/f{at:04}"))).unwrap();
+        let sources: [&dyn Source; 3] = [&&original[..], &&mine[..], &&latest[..]];
+        let options = Options::default();
+        let diff = sylvan_diff::diff3(sources, &options, &mut || Ok(())).unwrap();
+        let mut ours = Vec::new();
+        let labels = merge::Labels::new(".r1", ".mine", ".r2");
+        let mut sink = |bytes: &[u8]| {
+            ours.extend_from_slice(bytes);
+            Ok(())
+        };
+        merge::write(&diff, sources, &labels, merge::Style::All, &mut sink).unwrap();
+        let is_marked = sandbox.join(format!("wc/f{at:04}.mine")).exists();
+        assert_eq!(diff.has_conflicts(), is_marked, "{at}");
+        conflicts += usize::from(is_marked);
+        assert!(
+            ours == theirs,
+            "{at}\n{}\n{}\n{}\nours:\n{}\ntheirs:\n{}",
+            shown(original, 2000),
+            shown(mine, 2000),
+            shown(latest, 2000),
+            shown(&ours, 5000),
+            shown(&theirs, 5000)
+        );
+    }
+    assert!(conflicts > texts.len() / 10 && conflicts < texts.len());
+}
+
+#[test]
+fn small_texts_are_merged_as_svn_does() {
+    let mut random = pairs::Random::new(3);
+    let texts: Vec<_> = (0..600)
+        .map(|_| pairs::three(&mut random))
+        .filter(|[original, mine, latest]| mine != original && latest != original && mine != latest)
+        .collect();
+    compare_merges(&texts);
 }
 
 fn shown(text: &[u8], most: usize) -> String {

@@ -19,6 +19,7 @@ mod http;
 mod import;
 mod interrupt;
 mod local;
+mod merging;
 mod mistakes;
 mod output;
 mod raw_paths;

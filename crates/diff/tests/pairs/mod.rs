@@ -131,6 +131,23 @@ pub(crate) fn small(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     (old, joined(random, &text))
 }
 
+/// A text and two that were made of it, of up to some hundred lines.
+pub(crate) fn three(random: &mut Random) -> [Vec<u8>; 3] {
+    let count = [3, 20, 20, 60, 200][random.below(5)];
+    let count = random.below(count);
+    let variety = [0, 3, 1000, 1000][random.below(4)];
+    let mixed = random.below(5) == 0;
+    let text = lines(random, count, variety, mixed);
+    let original = joined(random, &text);
+    let [mine, latest] = [0, 1].map(|_| {
+        let mut changed = text.clone();
+        let edits = 1 + random.below(4);
+        edit(random, &mut changed, variety, edits);
+        joined(random, &changed)
+    });
+    [original, mine, latest]
+}
+
 /// A pair of texts of some blocks of 128 KiB, partly with long lines.
 pub(crate) fn large(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     let variety = [3, 100_000][random.below(2)];

@@ -19,6 +19,9 @@ statements!("moves.sql":
     DROP_LAYER,
     DROP_ACTUAL_BUT_CHANGELIST,
     CLEAR_ACTUAL_BUT_CHANGELIST,
+    SELECT_BASE_PLACES,
+    HAS_LAYER_ABOVE,
+    HAS_LOCAL,
 );
 
 /// A move, and the deletion that belongs to it.
@@ -103,6 +106,21 @@ impl Db {
             let is_normal = text(row, 2)? == Some(Presence::Normal.as_str());
             Ok((path_column(row, 0)?.unwrap_or_default(), kind, is_normal))
         })
+    }
+
+    /// Lists what a layer has below `path`, the deepest first.
+    pub(crate) fn layer_below(
+        &self,
+        path: &RelPath,
+        op_depth: usize,
+    ) -> Result<Vec<(RelPathBuf, NodeKind)>> {
+        let mut found = self.layer_of(path, op_depth)?;
+        found.retain(|(at, ..)| **at != *path);
+        Ok(found
+            .into_iter()
+            .rev()
+            .map(|(at, kind, _)| (at, kind))
+            .collect())
     }
 
     /// Makes the layer of a move's target what the layer of its source is now.

@@ -57,3 +57,20 @@ WHERE wc_id = ?1 AND local_relpath = ?2 AND changelist IS NULL
 -- name: CLEAR_ACTUAL_BUT_CHANGELIST
 UPDATE actual_node SET properties = NULL, conflict_data = NULL
 WHERE wc_id = ?1 AND local_relpath = ?2
+
+-- name: SELECT_BASE_PLACES
+SELECT local_relpath, repos_path, revision FROM nodes
+WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND op_depth = 0
+ORDER BY local_relpath
+
+-- name: HAS_LAYER_ABOVE
+SELECT 1 FROM nodes
+WHERE wc_id = ?1 AND op_depth > ?5
+  AND (local_relpath = ?2 OR local_relpath > ?3 AND local_relpath < ?4)
+LIMIT 1
+
+-- name: HAS_LOCAL
+SELECT 1 FROM actual_node
+WHERE wc_id = ?1 AND (properties IS NOT NULL OR conflict_data IS NOT NULL)
+  AND (local_relpath = ?2 OR local_relpath > ?3 AND local_relpath < ?4)
+LIMIT 1

@@ -40,6 +40,8 @@ pub(crate) struct Labels {
     pub left: String,
     pub right: String,
     pub mine: String,
+    /// The end of all files' names, if it is another.
+    pub suffix: Option<&'static str>,
 }
 
 /// What became of the text.
@@ -465,6 +467,7 @@ impl Target<'_> {
     /// Makes an empty file beside the target.
     fn beside(&self, suffix: &str) -> Result<RelPathBuf> {
         let folder = self.path.parent().unwrap_or(RelPath::ROOT);
+        let suffix = self.labels.suffix.unwrap_or(suffix);
         names::reserve(&self.site.root, folder, self.path.basename(), suffix)
     }
 

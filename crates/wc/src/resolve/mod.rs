@@ -1,5 +1,6 @@
 //! Settling conflicts.
 
+mod follow;
 mod props;
 mod text;
 mod tree;

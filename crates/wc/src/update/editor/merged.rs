@@ -368,6 +368,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             left: with(format!(".r{old}")),
             right: with(format!(".r{}", self.rev()?)),
             mine: with(".mine".to_owned()),
+            suffix: None,
         })
     }
 
