@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sylvan_core::{Depth, Dirent, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result};
 use sylvan_wc::conflict::{Action, Conflict, Operation, Reason};
 use sylvan_wc::lock::{Anchor, WcLock};
-use sylvan_wc::notify::{Action as Told, Notification, NotifyFn};
+use sylvan_wc::notify::NotifyFn;
 use sylvan_wc::resolve::{self, Choice, TreeChoice};
 use sylvan_wc::{WorkingCopy, base};
 
@@ -38,14 +38,7 @@ pub fn settle(
     } else {
         nodes_in_conflict(&wc, &at, depth)?
     };
-    let is_walk = depth != Depth::Empty;
-    let mut notify = |what: &Notification| {
-        // A walk does not tell where each step has arrived.
-        if !(is_walk && what.action == Told::UpdateCompleted) {
-            notify(what);
-        }
-    };
-    let done = settle_nodes(context, &mut wc, &at, depth, nodes, how, &mut notify);
+    let done = settle_nodes(context, &mut wc, &at, depth, nodes, how, notify);
     context.wait_for_timestamps(&path);
     done
 }

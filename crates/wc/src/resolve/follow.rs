@@ -305,7 +305,7 @@ impl<'f> Follow<'f> {
         };
         let conflict = Conflict {
             operation: self.operation,
-            left: old.is_some().then(|| at(&self.old, old)),
+            left: Some(at(&self.old, old)),
             right: Some(at(&self.new, new)),
             tree: Some(tree),
             ..Conflict::default()

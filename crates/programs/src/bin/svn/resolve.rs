@@ -80,6 +80,13 @@ pub(crate) fn settle_all(
         });
         match settled {
             Ok(()) => {}
+            Err(failure)
+                if depth == Depth::Empty
+                    && [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::WC_NOT_WORKING_COPY]
+                        .contains(&failure.code()) =>
+            {
+                return Err(failure);
+            }
             Err(failure) if failure.root().code() == ErrorCode::WC_PATH_NOT_FOUND => {}
             Err(failure) if failure.root().code() == ErrorCode::CANCELLED => return Err(failure),
             Err(failure) => {
