@@ -14,6 +14,7 @@ mod segments;
 mod session;
 mod svn;
 pub mod tunnel;
+mod whole_text;
 
 pub use sylvan_fs::Cache;
 

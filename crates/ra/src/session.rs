@@ -82,6 +82,10 @@ pub enum DeltaFormat {
 /// fails.
 pub type CommitDrive<'a> = dyn FnMut(&mut dyn Editor) -> Result<()> + 'a;
 
+/// Is told of each file what became of locking or unlocking it; locks come with what is known of
+/// them.
+pub type LockTold<'a> = dyn FnMut(&RelPath, Result<Option<Lock>>) -> Result<()> + 'a;
+
 /// A folder's listing with what else was asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
@@ -210,6 +214,53 @@ pub trait Session: Send {
         drive: &mut CommitDrive<'_>,
     ) -> Result<CommitInfo> {
         let _ = (options, drive);
+        Err(Error::from_code(ErrorCode::RA_NOT_IMPLEMENTED))
+    }
+
+    /// Sets (`Some`) or deletes a property of a revision. With `expected`, only if it has that value
+    /// before (`Some(None)`: if it is not there).
+    ///
+    /// # Errors
+    /// `FS_PROP_BASEVALUE_MISMATCH` if it has not; the errors of hooks and permissions.
+    fn change_rev_prop(
+        &mut self,
+        rev: Revnum,
+        name: &str,
+        expected: Option<Option<&[u8]>>,
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        let _ = (rev, name, expected, value);
+        Err(Error::from_code(ErrorCode::RA_NOT_IMPLEMENTED))
+    }
+
+    /// Locks files, each of which must not have changed since the revision that is given with it;
+    /// `told` hears what became of each. With `steal`, locks of others are taken over.
+    ///
+    /// # Errors
+    /// What concerns all of them, and what `told` returns.
+    fn lock_files(
+        &mut self,
+        targets: &BTreeMap<RelPathBuf, Option<Revnum>>,
+        comment: Option<&str>,
+        steal: bool,
+        told: &mut LockTold<'_>,
+    ) -> Result<()> {
+        let _ = (targets, comment, steal, told);
+        Err(Error::from_code(ErrorCode::RA_NOT_IMPLEMENTED))
+    }
+
+    /// Unlocks files, each with the token of its lock; with `break_locks`, locks of others too, and
+    /// without tokens.
+    ///
+    /// # Errors
+    /// As [`Session::lock_files`].
+    fn unlock_files(
+        &mut self,
+        targets: &BTreeMap<RelPathBuf, Option<String>>,
+        break_locks: bool,
+        told: &mut LockTold<'_>,
+    ) -> Result<()> {
+        let _ = (targets, break_locks, told);
         Err(Error::from_code(ErrorCode::RA_NOT_IMPLEMENTED))
     }
 

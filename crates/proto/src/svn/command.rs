@@ -1,7 +1,10 @@
-use sylvan_core::{Depth, RelPath, Revnum};
+use std::collections::BTreeMap;
+
+use sylvan_core::{Depth, Props, RelPath, RelPathBuf, Revnum};
 use sylvan_delta::ReportEntry;
 
 use super::item::Writer;
+use super::message::write_props;
 
 /// A command of the main set.
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +157,53 @@ pub enum Command<'a> {
     Switch(Drive<'a>, &'a str),
     /// Begins a report for a status.
     Status(Drive<'a>),
+    /// Begins a commit; editor commands follow the response.
+    Commit {
+        /// The message, for servers before 1.5.
+        message: &'a [u8],
+        /// Paths with the tokens of their locks.
+        lock_tokens: &'a BTreeMap<RelPathBuf, String>,
+        /// Whether the locks stay.
+        keep_locks: bool,
+        /// Properties of the revision.
+        revprops: &'a Props,
+    },
+    /// Locks files.
+    LockMany {
+        /// Why.
+        comment: Option<&'a str>,
+        /// Whether locks of others are taken over.
+        steal: bool,
+        /// The files, each with the revision that the client has.
+        targets: &'a BTreeMap<RelPathBuf, Option<Revnum>>,
+    },
+    /// Unlocks files.
+    UnlockMany {
+        /// Whether locks of others are broken.
+        break_locks: bool,
+        /// The files, each with its token.
+        targets: &'a BTreeMap<RelPathBuf, Option<String>>,
+    },
+    /// Sets or deletes a property of a revision.
+    ChangeRevProp {
+        /// The revision.
+        rev: Revnum,
+        /// The property.
+        name: &'a str,
+        /// The new value.
+        value: Option<&'a [u8]>,
+    },
+    /// As [`Command::ChangeRevProp`], for servers with `atomic-revprops`.
+    ChangeRevProp2 {
+        /// The revision.
+        rev: Revnum,
+        /// The property.
+        name: &'a str,
+        /// The new value.
+        value: Option<&'a [u8]>,
+        /// The value that it must have before, if that matters.
+        expected: Option<Option<&'a [u8]>>,
+    },
 }
 
 /// What an editor drive brings.
@@ -216,11 +266,70 @@ impl Command<'_> {
             Self::Update(_) => "update",
             Self::Switch(..) => "switch",
             Self::Status(_) => "status",
+            Self::Commit { .. } => "commit",
+            Self::LockMany { .. } => "lock-many",
+            Self::UnlockMany { .. } => "unlock-many",
+            Self::ChangeRevProp { .. } => "change-rev-prop",
+            Self::ChangeRevProp2 { .. } => "change-rev-prop2",
         }
     }
 
     fn write_params(&self, out: &mut Writer) {
         match *self {
+            Self::Commit {
+                message,
+                lock_tokens,
+                keep_locks,
+                revprops,
+            } => {
+                out.string(message).open();
+                for (path, token) in lock_tokens {
+                    out.open().string(path.as_str()).string(token).close();
+                }
+                out.close().bool(keep_locks);
+                write_props(out, revprops);
+            }
+            Self::LockMany {
+                comment,
+                steal,
+                targets,
+            } => {
+                out.optional_string(comment).bool(steal).open();
+                for (path, rev) in targets {
+                    out.open().string(path.as_str()).optional_rev(*rev).close();
+                }
+                out.close();
+            }
+            Self::UnlockMany {
+                break_locks,
+                targets,
+            } => {
+                out.bool(break_locks).open();
+                for (path, token) in targets {
+                    out.open().string(path.as_str());
+                    out.optional_string(token.as_ref()).close();
+                }
+                out.close();
+            }
+            Self::ChangeRevProp { rev, name, value } => {
+                out.rev(rev).string(name);
+                if let Some(value) = value {
+                    out.string(value);
+                }
+            }
+            Self::ChangeRevProp2 {
+                rev,
+                name,
+                value,
+                expected,
+            } => {
+                out.rev(rev).string(name).optional_string(value).open();
+                out.bool(expected.is_none());
+                if let Some(Some(expected)) = expected {
+                    out.string(expected);
+                }
+                out.close();
+            }
             Self::Reparent { url } => {
                 out.string(url);
             }

@@ -1,5 +1,6 @@
 //! What successful responses hold.
 
+use sylvan_core::repository::CommitInfo;
 use sylvan_core::{Lock, NodeKind, Props, RelPathBuf, Revnum, Timestamp};
 
 use super::ProtocolError;
@@ -246,4 +247,20 @@ pub fn read_inherited(list: List<'_>) -> Result<(RelPathBuf, Props)> {
     let mut fields = list.fields();
     let path = RelPathBuf::canonicalize(fields.text()?)?;
     Ok((path, read_props(fields.list()?)?))
+}
+
+/// Reads what a server tells of a commit, a tuple of its own after the response to the editor.
+///
+/// # Errors
+/// `Malformed`.
+pub fn read_commit_info(list: List<'_>) -> Result<CommitInfo> {
+    let mut fields = list.fields();
+    Ok(CommitInfo {
+        rev: fields.rev()?,
+        date: fields.optional(shown_field)?,
+        author: fields.optional(shown_field)?,
+        post_commit_error: fields
+            .if_more(|fields| fields.optional(shown_field))?
+            .flatten(),
+    })
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::SystemTime;
 
@@ -6,16 +7,18 @@ use sylvan_core::{
     Url, props,
 };
 use sylvan_delta::{Editor, ReportEntry};
-use sylvan_fs::lock::Access;
+use sylvan_fs::lock::{Access, LockRequest, LockTarget};
 use sylvan_fs::{FileSystem, Node, Root};
 use sylvan_repos::report::{Report, ReportOptions};
-use sylvan_repos::{CommitEditor, CommitEditorOptions, ListOptions, ReadAccess, Repos, Texts};
+use sylvan_repos::{
+    CommitEditor, CommitEditorOptions, ListOptions, ReadAccess, Repos, RevpropHooks, Texts,
+};
 
 use super::place::Place;
 use crate::{
     Capability, CommitDrive, CommitInfo, CommitOptions, Context, DirEntry, DirEntryFields,
-    Directory, InheritedProps, ListReceiver, LocationSegment, LogOptions, LogReceiver, Session,
-    UpdateOptions,
+    Directory, InheritedProps, ListReceiver, LocationSegment, LockTold, LogOptions, LogReceiver,
+    Session, UpdateOptions,
 };
 
 /// A session with a repository on this machine.
@@ -403,6 +406,71 @@ impl Session for LocalSession {
                 .unlock(&tokens.collect(), user.as_deref(), false, now());
         }
         Ok(committed)
+    }
+
+    fn change_rev_prop(
+        &mut self,
+        rev: Revnum,
+        name: &str,
+        expected: Option<Option<&[u8]>>,
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        let user = self.username()?;
+        let hooks = RevpropHooks::ALL;
+        self.repos()
+            .change_revprop(rev, user.as_deref(), name, expected, value, hooks)
+    }
+
+    fn lock_files(
+        &mut self,
+        targets: &BTreeMap<RelPathBuf, Option<Revnum>>,
+        comment: Option<&str>,
+        steal: bool,
+        told: &mut LockTold<'_>,
+    ) -> Result<()> {
+        let user = self.username()?;
+        let full = targets.iter().map(|(path, rev)| {
+            let target = LockTarget {
+                token: None,
+                current: *rev,
+            };
+            (self.place.full(path), target)
+        });
+        let request = LockRequest {
+            comment: comment.map(str::to_owned),
+            steal,
+            ..LockRequest::default()
+        };
+        let mut locked = self
+            .repos()
+            .lock(&full.collect(), user.as_deref(), &request, now())?;
+        for path in targets.keys() {
+            if let Some(done) = locked.paths.remove(&self.place.full(path)) {
+                told(path, done.map(|lock| Some(lock.lock)))?;
+            }
+        }
+        locked.after.map_or(Ok(()), Err)
+    }
+
+    fn unlock_files(
+        &mut self,
+        targets: &BTreeMap<RelPathBuf, Option<String>>,
+        break_locks: bool,
+        told: &mut LockTold<'_>,
+    ) -> Result<()> {
+        let user = self.username()?;
+        let full = targets
+            .iter()
+            .map(|(path, token)| (self.place.full(path), token.clone().unwrap_or_default()));
+        let mut unlocked =
+            self.repos()
+                .unlock(&full.collect(), user.as_deref(), break_locks, now())?;
+        for path in targets.keys() {
+            if let Some(done) = unlocked.paths.remove(&self.place.full(path)) {
+                told(path, done.map(|()| None))?;
+            }
+        }
+        unlocked.after.map_or(Ok(()), Err)
     }
 
     fn locations(

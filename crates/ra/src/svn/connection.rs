@@ -44,6 +44,8 @@ pub(super) struct Connection {
     parser: Parser,
     out: Writer,
     is_midway: bool,
+    /// Whether contents are worth compressing.
+    compress: bool,
 }
 
 /// How the server ended an editor drive.
@@ -72,6 +74,7 @@ impl Connection {
             parser: Parser::new(),
             out: Writer::new(),
             is_midway: false,
+            compress: false,
         }
     }
 
@@ -92,6 +95,7 @@ impl Connection {
 
     /// Goes through the handshake for a session at `url`.
     pub(super) fn handshake(&mut self, url: &Url, agent: &str, compress: bool) -> Result<Server> {
+        self.compress = compress;
         let mut handshake = Handshake::new(url.clone(), agent, compress);
         loop {
             let next = self.with_item(|item| handshake.handle(item))?;
@@ -134,6 +138,26 @@ impl Connection {
     /// Returns the buffer for commands; they go with [`Connection::flush`].
     pub(super) fn out(&mut self) -> &mut Writer {
         &mut self.out
+    }
+
+    /// Tells whether contents are worth compressing.
+    pub(super) const fn compresses(&self) -> bool {
+        self.compress
+    }
+
+    /// Tells whether the server has said something that was not read.
+    pub(super) fn has_input(&mut self) -> bool {
+        !self.input.is_empty() || self.transport.has_input()
+    }
+
+    /// Sends bytes that were written elsewhere.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write(bytes)
+    }
+
+    /// Reads an item that is no response.
+    pub(super) fn item<T>(&mut self, read: impl FnOnce(Item<'_>) -> Result<T>) -> Result<T> {
+        self.with_item(read)
     }
 
     /// Sends what was written.

@@ -1,9 +1,11 @@
 //! Sessions over `svn://` and tunnels.
 
 mod buffers;
+mod commit;
 mod connection;
 mod fallback;
 mod fuzz;
+mod lock;
 mod script;
 mod session;
 #[cfg(test)]
@@ -74,6 +76,11 @@ impl Opener {
             agent,
             dial,
         }
+    }
+
+    /// Returns what we call ourselves.
+    fn agent(&self) -> &str {
+        &self.agent
     }
 
     fn connect(&self, url: &Url) -> Result<(Connection, Server)> {

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use md5::Digest as _;
@@ -5,6 +6,7 @@ use sylvan_core::{
     Depth, Error, ErrorCode, Lock, Md5, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum,
     Timestamp, Url,
 };
+use sylvan_delta::svndiff::Version;
 use sylvan_delta::{Editor, ReportEntry};
 use sylvan_proto::svn::editor::DriveError;
 use sylvan_proto::svn::handshake::Server;
@@ -13,17 +15,21 @@ use sylvan_proto::svn::{
     Command, Drive, ProtocolError, message, reply, write_finish_report, write_report_entry,
 };
 
+use super::commit::{self, CommitEditor};
 use super::connection::{Connection, DriveEnd};
-use super::{Opener, fallback};
+use super::{Opener, fallback, lock};
 use crate::segments;
 use crate::{
-    Capability, ChangedPath, DirEntry, DirEntryFields, Directory, InheritedProps, ListReceiver,
-    LocationSegment, LogEntry, LogOptions, LogReceiver, Session, UpdateOptions,
+    Capability, ChangedPath, CommitDrive, CommitInfo, CommitOptions, DeltaFormat, DirEntry,
+    DirEntryFields, Directory, InheritedProps, ListReceiver, LocationSegment, LockTold, LogEntry,
+    LogOptions, LogReceiver, Session, UpdateOptions,
 };
 
 const AUTHOR: &str = "svn:author";
 const DATE: &str = "svn:date";
 const LOG: &str = "svn:log";
+/// How hard zlib tries.
+const LEVEL: u32 = 5;
 
 /// A session over the svn protocol.
 ///
@@ -134,6 +140,19 @@ impl SvnSession {
         self.server.capabilities.contains(word)
     }
 
+    /// Returns in which form texts are sent, and how hard zlib is to try.
+    fn text_format(&self, compresses: bool) -> (Version, u32) {
+        if !compresses {
+            (Version::V0, 0)
+        } else if self.has("accepts-svndiff2") {
+            (Version::V2, 0)
+        } else if self.has("svndiff1") {
+            (Version::V1, LEVEL)
+        } else {
+            (Version::V0, 0)
+        }
+    }
+
     /// Runs a report and the editor drive that follows. Everything is sent at once: a server
     /// answers the command before it reads the report, but mostly says nothing of interest.
     fn report(
@@ -220,7 +239,7 @@ fn write_report(connection: &mut Connection, report: &[ReportEntry]) -> Result<(
 }
 
 /// Tells whether the connection can no longer be used after an error outside of a response.
-fn is_broken(error: &Error) -> bool {
+pub(super) fn is_broken(error: &Error) -> bool {
     error.code().is_os()
         || matches!(
             error.code(),
@@ -523,6 +542,123 @@ impl Session for SvnSession {
     ) -> Result<()> {
         let mut editor = fallback::WithoutTexts::new(editor);
         self.report(&Command::Status(drive(options)), report, &mut editor)
+    }
+
+    fn delta_format(&mut self) -> Result<DeltaFormat> {
+        let compresses = self.connection()?.compresses();
+        let (version, level) = self.text_format(compresses);
+        Ok(DeltaFormat::Svndiff { version, level })
+    }
+
+    fn commit(
+        &mut self,
+        options: &CommitOptions,
+        drive: &mut CommitDrive<'_>,
+    ) -> Result<CommitInfo> {
+        self.move_server()?;
+        if options.revprops.len() > 1 && !self.has("commit-revprops") {
+            return Err(Error::new(
+                ErrorCode::RA_NOT_IMPLEMENTED,
+                "Server doesn't support setting arbitrary revision properties during commit",
+            ));
+        }
+        let wants_agent = self.has("commit-revprops") && self.has("ephemeral-txnprops");
+        let revprops = commit::with_agent(&options.revprops, self.opener.agent(), wants_agent);
+        let command = Command::Commit {
+            message: commit::message(&options.revprops),
+            lock_tokens: &options.lock_tokens,
+            keep_locks: options.keep_locks,
+            revprops: &revprops,
+        };
+        let root = self.repos_root()?;
+        let compresses = self.connection()?.compresses();
+        let (version, level) = self.text_format(compresses);
+        self.exchange(|connection| {
+            connection.command(&command)?;
+            connection.response(|_| Ok(()))?;
+            connection.midway();
+            let mut editor = CommitEditor::new(connection, root, version, level);
+            if let Err(error) = drive(&mut editor) {
+                return Err(match editor.abort_edit() {
+                    Ok(()) => error,
+                    Err(other) if is_broken(&other) => error,
+                    Err(other) => error.attach(other),
+                });
+            }
+            if !editor.is_complete() {
+                editor.abort_edit()?;
+                return Err(Error::from_code(ErrorCode::CEASE_INVOCATION));
+            }
+            let told = connection
+                .auth_request()
+                .and_then(|()| connection.item(|item| Ok(reply::read_commit_info(item.list()?)?)));
+            let info = told.map_err(commit::unknown_end)?;
+            connection.settled();
+            Ok(info)
+        })
+    }
+
+    fn change_rev_prop(
+        &mut self,
+        rev: Revnum,
+        name: &str,
+        expected: Option<Option<&[u8]>>,
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        self.connection()?;
+        let command = if self.has("atomic-revprops") {
+            Command::ChangeRevProp2 {
+                rev,
+                name,
+                value,
+                expected,
+            }
+        } else {
+            Command::ChangeRevProp { rev, name, value }
+        };
+        self.request(&command, |_| Ok(()))
+    }
+
+    fn lock_files(
+        &mut self,
+        targets: &BTreeMap<RelPathBuf, Option<Revnum>>,
+        comment: Option<&str>,
+        steal: bool,
+        told: &mut LockTold<'_>,
+    ) -> Result<()> {
+        self.connection()?;
+        let full = targets.iter().map(|(path, rev)| (self.path(path), *rev));
+        let full = full.collect();
+        let command = Command::LockMany {
+            comment,
+            steal,
+            targets: &full,
+        };
+        self.exchange(|connection| {
+            connection.command(&command)?;
+            lock::read(connection, targets.keys().map(|path| &**path), told)
+        })
+    }
+
+    fn unlock_files(
+        &mut self,
+        targets: &BTreeMap<RelPathBuf, Option<String>>,
+        break_locks: bool,
+        told: &mut LockTold<'_>,
+    ) -> Result<()> {
+        self.connection()?;
+        let full = targets
+            .iter()
+            .map(|(path, token)| (self.path(path), token.clone()));
+        let full = full.collect();
+        let command = Command::UnlockMany {
+            break_locks,
+            targets: &full,
+        };
+        self.exchange(|connection| {
+            connection.command(&command)?;
+            lock::read(connection, targets.keys().map(|path| &**path), told)
+        })
     }
 
     fn locations(

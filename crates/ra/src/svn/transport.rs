@@ -23,6 +23,11 @@ pub(super) trait Transport: Send {
 
     /// Sends some of `bytes`.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Tells whether something came already.
+    fn has_input(&mut self) -> bool {
+        false
+    }
 }
 
 /// A TCP connection.
@@ -109,9 +114,13 @@ fn connect(address: SocketAddr, cancel: &Cancel) -> Result<io::Result<TcpStream>
 
 /// Waits a moment for a descriptor; an interruption is as if nothing came.
 fn is_ready(fd: BorrowedFd<'_>, flags: PollFlags) -> bool {
+    is_ready_within(fd, flags, SLICE)
+}
+
+fn is_ready_within(fd: BorrowedFd<'_>, flags: PollFlags, time: Duration) -> bool {
     let slice = Timespec {
         tv_sec: 0,
-        tv_nsec: i64::from(SLICE.subsec_nanos()),
+        tv_nsec: i64::from(time.subsec_nanos()),
     };
     let mut fds = [PollFd::from_borrowed_fd(fd, flags)];
     matches!(poll(&mut fds, Some(&slice)), Ok(1..))
@@ -124,6 +133,10 @@ impl Transport for Tcp {
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
+    }
+
+    fn has_input(&mut self) -> bool {
+        is_ready_within(self.0.as_fd(), PollFlags::IN, Duration::ZERO)
     }
 }
 
@@ -159,5 +172,10 @@ impl Transport for Pipes {
             return Err(ErrorKind::WouldBlock.into());
         }
         stdin.write(bytes)
+    }
+
+    fn has_input(&mut self) -> bool {
+        let stdout = self.0.child().stdout.as_ref();
+        stdout.is_some_and(|out| is_ready_within(out.as_fd(), PollFlags::IN, Duration::ZERO))
     }
 }

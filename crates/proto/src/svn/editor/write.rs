@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use sylvan_core::{Error, ErrorCode, Md5, RelPath, Result, Revnum};
+use sylvan_core::{Error, ErrorCode, Md5, RelPath, Result, Revnum, Url};
 use sylvan_delta::{CopyFrom, Editor, TextFormat, Token};
 
 use crate::svn::item::Writer;
@@ -10,12 +10,43 @@ use crate::svn::item::Writer;
 #[derive(Clone, Debug, Default)]
 pub struct EditorWriter {
     out: Writer,
+    root: Option<Url>,
 }
 
 impl EditorWriter {
     /// Makes an empty one.
     pub const fn new() -> Self {
-        Self { out: Writer::new() }
+        Self {
+            out: Writer::new(),
+            root: None,
+        }
+    }
+
+    /// Makes an empty one for a commit to the repository with this root: there sources of copies are
+    /// named by URL.
+    pub const fn for_commit(root: Url) -> Self {
+        Self {
+            out: Writer::new(),
+            root: Some(root),
+        }
+    }
+
+    /// Returns how much was written and not taken.
+    pub fn len(&self) -> usize {
+        self.out.as_bytes().len()
+    }
+
+    /// Tells whether all that was written is taken.
+    pub fn is_empty(&self) -> bool {
+        self.out.as_bytes().is_empty()
+    }
+
+    /// Shows the source of a copy.
+    fn source(&self, copy_from: Option<CopyFrom>) -> Option<(String, Revnum)> {
+        copy_from.map(|from| match &self.root {
+            Some(root) => (root.join(&from.path).to_string(), from.rev),
+            None => (format!("/{}", from.path.as_str()), from.rev),
+        })
     }
 
     /// Takes what was written since.
@@ -69,10 +100,8 @@ fn write_token(out: &mut Writer, token: Token) {
     out.string(format!("t{}", token.0));
 }
 
-fn write_copy_from(out: &mut Writer, copy_from: Option<CopyFrom>) {
-    out.optional(copy_from, |out, from| {
-        out.string(format!("/{}", from.path.as_str())).rev(from.rev)
-    });
+fn write_copy_from(out: &mut Writer, source: Option<(String, Revnum)>) {
+    out.optional(source, |out, (path, rev)| out.string(path).rev(rev));
 }
 
 fn write_checksum(out: &mut Writer, checksum: Option<Md5>) {
@@ -107,8 +136,9 @@ impl Editor for EditorWriter {
         copy_from: Option<CopyFrom>,
         dir: Token,
     ) -> Result<()> {
+        let source = self.source(copy_from);
         self.node("add-dir", path, parent, dir, |out| {
-            write_copy_from(out, copy_from);
+            write_copy_from(out, source);
         })
     }
 
@@ -143,8 +173,9 @@ impl Editor for EditorWriter {
         copy_from: Option<CopyFrom>,
         file: Token,
     ) -> Result<()> {
+        let source = self.source(copy_from);
         self.node("add-file", path, parent, file, |out| {
-            write_copy_from(out, copy_from);
+            write_copy_from(out, source);
         })
     }
 
