@@ -23,6 +23,7 @@ pub mod info;
 pub mod layout;
 pub mod list;
 pub mod location;
+pub mod lock;
 pub mod log;
 pub mod log_message;
 mod order;

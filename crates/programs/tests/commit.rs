@@ -102,3 +102,17 @@ fn refusals_in_subversions_words() {
          $S commit; $S commit -m bin bin; printf 'a\\nb\\r\\n' > A/B/mixed; svn up -q",
     );
 }
+
+#[test]
+fn locking_and_unlocking() {
+    same(
+        "$S lock A/one -m 'why not'; $S lock bin; $S lock run; $S unlock bin; $S unlock bin; $S lock A
+         $S lock nope; $S lock $URL/bin A/one; $S lock $URL/bin; $S unlock $URL/bin
+         $S unlock $URL/bin; $S unlock --force $URL/bin; $S unlock --force bin
+         svn checkout -q $URL ../other; cd ../other; $S lock A/one; $S lock --force A/one -F bin
+         $S lock --force A/one -F bin --force-log; $S lock -m bin bin; $S unlock run
+         echo mod >> A/one; $S commit -m stolen; rm -rf ../other; cd ../wc
+         chmod u+w A/one; echo m >> A/one; $S commit -m lost; $S unlock A/one; svn revert -q A/one
+         svn up -q; $S lock bin; $S lock; $S unlock; svn rm -q --force run; $S lock run",
+    );
+}

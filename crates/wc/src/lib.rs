@@ -32,6 +32,7 @@ pub mod props;
 pub mod propset;
 pub mod relocate;
 pub mod report;
+pub mod repos_lock;
 pub mod resolve;
 pub mod revert;
 pub mod revision_status;

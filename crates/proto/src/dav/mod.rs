@@ -20,6 +20,7 @@
 //! Everything here is written for hostile peers: see [`xml`] for the limits.
 
 mod base64;
+pub mod commit;
 mod error;
 mod list;
 mod locks;

@@ -34,6 +34,12 @@ pub struct Options {
     pub rev_stub: Option<String>,
     /// What revision numbers and paths are appended to for nodes.
     pub rev_root_stub: Option<String>,
+    /// What transaction names are appended to for transactions.
+    pub txn_stub: Option<String>,
+    /// What transaction names and paths are appended to for nodes in transactions.
+    pub txn_root_stub: Option<String>,
+    /// What can be posted to the "me resource".
+    pub posts: Vec<String>,
     /// What the server says of bulk updates.
     pub bulk_updates: Option<BulkUpdates>,
     /// Whether the repository tracks merges, if the server says.
@@ -60,6 +66,12 @@ impl Options {
             "svn-repository-root" => self.root = text(),
             "svn-me-resource" => self.me_resource = text(),
             "svn-rev-stub" => self.rev_stub = text(),
+            "svn-txn-stub" => self.txn_stub = text(),
+            "svn-txn-root-stub" => self.txn_root_stub = text(),
+            "svn-supported-posts" => {
+                let words = value.split(',').map(|word| word.trim().to_owned());
+                self.posts.extend(words);
+            }
             "svn-rev-root-stub" => self.rev_root_stub = text(),
             "svn-allow-bulk-updates" => {
                 self.bulk_updates = Some(match value.to_ascii_lowercase().as_str() {

@@ -360,7 +360,7 @@ fn rev_text(rev: Option<Revnum>) -> String {
 }
 
 /// Appends text with what XML cannot hold escaped.
-fn push_text(out: &mut String, text: &str) {
+pub(super) fn push_text(out: &mut String, text: &str) {
     text.chars().for_each(|c| push_escaped(out, c));
 }
 

@@ -109,7 +109,7 @@ impl Client {
             };
             bytes.clear();
             let stamp = self.write(request, &mut bytes);
-            match exchange(conn, &bytes, request.method) {
+            match exchange(conn, &bytes, request) {
                 Ok(head) => match self.answered(&head, request.path, stamp, conn) {
                     Ok(Answered::Final) => return Ok(self.with_location(head)),
                     Ok(Answered::Again) => {}
@@ -118,7 +118,7 @@ impl Client {
                         return Err(error);
                     }
                 },
-                Err(error) if was_open && is_closed(&error) => *slot = None,
+                Err(error) if was_open && !request.once && is_closed(&error) => *slot = None,
                 Err(error) => {
                     *slot = None;
                     return Err(error);
@@ -213,8 +213,9 @@ impl Client {
                 extra.push(("Proxy-Authorization", header));
             }
             let mut bytes = Vec::new();
-            Request::new("CONNECT", &target).write(&target, &extra, false, &mut bytes);
-            let head = exchange(conn, &bytes, "CONNECT")?;
+            let request = Request::new("CONNECT", &target);
+            request.write(&target, &extra, false, &mut bytes);
+            let head = exchange(conn, &bytes, &request)?;
             match head.status {
                 200..=299 => return Ok(true),
                 407 => {
@@ -370,6 +371,17 @@ impl Client {
         head
     }
 
+    /// Makes the URL of a path on the server.
+    pub(super) fn absolute(&self, path: &str) -> String {
+        let scheme = if self.https { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.authority)
+    }
+
+    /// Returns what we call ourselves.
+    pub(super) const fn agent() -> &'static str {
+        USER_AGENT
+    }
+
     /// Returns the `Accept-Encoding` of ordinary requests.
     pub(super) fn accept_gzip(&self) -> Option<&'static str> {
         (self.settings.compression != Compression::Off).then_some("gzip")
@@ -391,7 +403,14 @@ impl Client {
 
     /// Makes the error of an answer, reading what the server said.
     pub(super) fn failure(&self, slot: &mut Slot, head: &Head, request: &Request<'_>) -> Error {
-        let said = (head.status >= 400 && head.is_xml())
+        let said = self.said(slot, head);
+        said.unwrap_or_else(|| failure::unexpected_status(head, request.method, request.path))
+    }
+
+    /// Reads the error that a server tells in the body of an answer, if it does; the body is read
+    /// then.
+    pub(super) fn said(&self, slot: &mut Slot, head: &Head) -> Option<Error> {
+        let said = ((head.status >= 400 || head.status == 207) && head.is_xml())
             .then(|| self.parse(slot, head, ErrorBody::default()))
             .and_then(Result::ok)
             .and_then(|body| {
@@ -408,7 +427,7 @@ impl Client {
         {
             *slot = None;
         }
-        said.unwrap_or_else(|| failure::unexpected_status(head, request.method, request.path))
+        said
     }
 
     /// Parses the body of an answer.
@@ -522,10 +541,14 @@ impl AuthState {
 
 /// Sends bytes and reads the head of the answer. A server that answers before it has read all, and
 /// hangs up, is heard.
-fn exchange(conn: &mut Connection, bytes: &[u8], method: &str) -> Result<Head> {
-    match conn.send(bytes) {
-        Ok(()) => conn.read_head(method),
-        Err(error) if is_closed(&error) => conn.read_head(method).map_err(|_| error),
+fn exchange(conn: &mut Connection, bytes: &[u8], request: &Request<'_>) -> Result<Head> {
+    let mut sent = conn.send(bytes);
+    if let (Ok(()), Some((_, upload))) = (&sent, request.upload) {
+        sent = upload.each_in_file(&mut |piece| conn.send(piece));
+    }
+    match sent {
+        Ok(()) => conn.read_head(request.method),
+        Err(error) if is_closed(&error) => conn.read_head(request.method).map_err(|_| error),
         Err(error) => Err(error),
     }
 }

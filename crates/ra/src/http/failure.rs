@@ -66,6 +66,13 @@ pub(super) fn is_closed(error: &Error) -> bool {
             .any(|errno| error.code() == ErrorCode::from_errno(errno.raw_os_error()))
 }
 
+/// Tells whether a connection ended before an answer came.
+pub(super) fn is_lost(error: &Error) -> bool {
+    is_closed(error)
+        || matches!(error.code(), ErrorCode::RA_DAV_CONN_TIMEOUT)
+        || error.code() == TRUNCATED
+}
+
 /// Makes the error that a status means by itself; `None` for those of success.
 pub(super) fn of_status(head: &Head, path: &str) -> Option<Error> {
     let location = head.location.as_deref().unwrap_or("(null)");

@@ -37,14 +37,18 @@
 
 mod auth;
 mod client;
+mod commit;
+mod commit_v1;
 mod conn;
 mod failure;
+mod lock;
 mod nodes;
 mod queue;
 mod session;
 mod settings;
 mod tls;
 mod update;
+mod upload;
 mod values;
 mod wire;
 mod x509;

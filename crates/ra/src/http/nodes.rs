@@ -169,7 +169,12 @@ impl Repository {
     }
 
     /// v1: asks the URL, or what is above it, for the resource that stands for the repository.
-    fn discover(&mut self, client: &Client, slot: &mut Slot, url: &Url) -> Result<String> {
+    pub(super) fn discover(
+        &mut self,
+        client: &Client,
+        slot: &mut Slot,
+        url: &Url,
+    ) -> Result<String> {
         if let (Some(vcc), Some(_)) = (&self.vcc, &self.root) {
             return Ok(vcc.clone());
         }

@@ -6,12 +6,17 @@ use sylvan_core::{
     Depth, Error, ErrorCode, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Sha1,
     Timestamp, Url,
 };
+use sylvan_delta::svndiff::Version;
 use sylvan_delta::{Editor, ReportEntry};
+use sylvan_proto::dav::commit::PropChange;
 use sylvan_proto::dav::xml::Ns;
 use sylvan_proto::dav::{self, Response, request};
 
 use super::client::{Client, Slot};
+use super::commit::{self, CommitEditor};
+use super::lock;
 use super::nodes::{self, DAV_SVN, Repository, append, decode, href_path, request_path};
+use super::settings::Compression;
 use super::update::Drive;
 use super::values::{
     Listing, below, dir_entry, is_wanted, later, lock_of, log_entry, not_found, regular_props,
@@ -20,8 +25,9 @@ use super::values::{
 use super::wire::{Head, Request};
 use crate::segments;
 use crate::{
-    Capability, Context, DirEntry, DirEntryFields, Directory, InheritedProps, ListReceiver,
-    LocationSegment, LogOptions, LogReceiver, Session, UpdateOptions,
+    Capability, CommitDrive, CommitInfo, CommitOptions, Context, DeltaFormat, DirEntry,
+    DirEntryFields, Directory, InheritedProps, ListReceiver, LocationSegment, LockTold, LogOptions,
+    LogReceiver, Session, UpdateOptions,
 };
 
 /// What opening a URL gave.
@@ -46,6 +52,11 @@ pub(super) struct HttpSession {
     /// Whether the server knows the property `deadprop-count`, once that is known.
     knows_deadprop_count: Option<bool>,
 }
+
+/// Servers that answer faster than this are near.
+const NEAR: Duration = Duration::from_millis(5);
+/// How hard zlib tries.
+const LEVEL: u32 = 5;
 
 /// For so long an answer is as good as new.
 const FRESH: Duration = Duration::from_millis(100);
@@ -109,7 +120,7 @@ fn read_options(client: &Client, slot: &mut Slot, head: &Head, url: &Url) -> Res
 
 impl HttpSession {
     /// Returns the URL of a path below the session's.
-    fn public_path(&self, path: &RelPath) -> String {
+    pub(super) fn public_path(&self, path: &RelPath) -> String {
         append(self.url.escaped_path(), path)
     }
 
@@ -125,9 +136,46 @@ impl HttpSession {
         }
     }
 
-    fn stable_path(&mut self, path: &RelPath, rev: Revnum) -> Result<String> {
+    pub(super) fn stable_path(&mut self, path: &RelPath, rev: Revnum) -> Result<String> {
         let at = self.repos_path(path)?;
         Ok(append(&self.collection(rev)?, &at))
+    }
+
+    /// Returns the resource in which activities are made.
+    pub(super) fn activity_collection(&mut self) -> Result<String> {
+        let body = request::options();
+        let path = request_path(&self.url);
+        let request = Request::new("OPTIONS", path).body(&body);
+        let head = self.client.send(&mut self.slot, &request)?;
+        self.client.expect(&mut self.slot, &head, &request, 200)?;
+        let found = self
+            .client
+            .parse(&mut self.slot, &head, dav::ActivityCollection::default())?;
+        found.href.ok_or_else(|| {
+            Error::new(
+                ErrorCode::RA_DAV_OPTIONS_REQ_FAILED,
+                "The OPTIONS response did not include the requested activity-collection-set value",
+            )
+        })
+    }
+
+    /// Returns the resource that stands for all revisions.
+    pub(super) fn vcc(&mut self) -> Result<String> {
+        self.ask(Repository::discover)
+    }
+
+    /// Returns in which form texts are sent: as well compressed as the connection is worth it.
+    fn text_format(&self) -> (Version, u32) {
+        let options = &self.repository.options;
+        let (one, two) = (options.has("svndiff1"), options.has("svndiff2"));
+        let prefers_two = self.latency < NEAR;
+        match self.client.settings.compression {
+            Compression::Off => (Version::V0, 0),
+            Compression::Auto if two && prefers_two => (Version::V2, 0),
+            Compression::Auto | Compression::On if one => (Version::V1, LEVEL),
+            Compression::Auto | Compression::On if two => (Version::V2, 0),
+            Compression::Auto | Compression::On => (Version::V0, 0),
+        }
     }
 
     fn youngest_or(&mut self, rev: Option<Revnum>) -> Result<Revnum> {
@@ -200,14 +248,14 @@ impl HttpSession {
     }
 
     /// Returns the URL path and the path below the repository root of a path of the session.
-    fn repos_path(&mut self, path: &RelPath) -> Result<RelPathBuf> {
+    pub(super) fn repos_path(&mut self, path: &RelPath) -> Result<RelPathBuf> {
         let at =
             self.ask(|repository, client, slot, url| repository.relative(client, slot, url, url))?;
         Ok(at.join(path))
     }
 
     /// Returns the resource of the repository's root at a revision.
-    fn collection(&mut self, rev: Revnum) -> Result<String> {
+    pub(super) fn collection(&mut self, rev: Revnum) -> Result<String> {
         self.ask(|repository, client, slot, url| repository.collection(client, slot, url, rev))
     }
 
@@ -699,6 +747,99 @@ impl Session for HttpSession {
         editor: &mut dyn Editor,
     ) -> Result<()> {
         self.drive(options, None, false, report, editor)
+    }
+
+    fn delta_format(&mut self) -> Result<DeltaFormat> {
+        let (version, level) = self.text_format();
+        Ok(DeltaFormat::Svndiff { version, level })
+    }
+
+    fn commit(
+        &mut self,
+        options: &CommitOptions,
+        drive: &mut CommitDrive<'_>,
+    ) -> Result<CommitInfo> {
+        self.told_youngest = None;
+        let mut revprops = options.revprops.clone();
+        if self.has_capability(Capability::EphemeralTxnprops)? {
+            for (name, value) in [
+                ("svn:txn-client-compat-version", "1.14.2"),
+                ("svn:txn-user-agent", Client::agent()),
+            ] {
+                revprops.insert(name.to_owned(), value.as_bytes().to_vec());
+            }
+        }
+        let format = self.text_format();
+        let mut editor = CommitEditor::new(self, options, revprops, format);
+        if let Err(error) = drive(&mut editor) {
+            return Err(match editor.abort_edit() {
+                Ok(()) => error,
+                Err(other) => error.attach(other),
+            });
+        }
+        match editor.into_info() {
+            Some(info) => Ok(info),
+            None => Err(Error::from_code(ErrorCode::CEASE_INVOCATION)),
+        }
+    }
+
+    fn change_rev_prop(
+        &mut self,
+        rev: Revnum,
+        name: &str,
+        expected: Option<Option<&[u8]>>,
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        let mut old = expected.map(|expected| expected.map(<[u8]>::to_vec));
+        // Servers tell no failure to delete a property, unless its old value is told.
+        if old.is_none() && value.is_none() && self.has_capability(Capability::AtomicRevprops)? {
+            match self.rev_prop(rev, name)? {
+                Some(present) => old = Some(Some(present)),
+                None => return Ok(()),
+            }
+        }
+        let stub = self.repository.options.rev_stub.clone();
+        let target = match stub.filter(|_| self.repository.is_v2()) {
+            Some(stub) => format!("{stub}/{rev}"),
+            None => {
+                let vcc = self.vcc()?;
+                let find = request::Find::These(&[("DAV:", "href")]);
+                let (client, slot) = (&self.client, &mut self.slot);
+                let response = nodes::propfind_one(client, slot, &vcc, Some(rev), find)?;
+                href_path(&response.href).to_owned()
+            }
+        };
+        let change = PropChange {
+            name,
+            value,
+            old: old.as_ref().map(Option::as_deref),
+        };
+        commit::proppatch(self, &target, &[change], Vec::new()).map_err(|error| {
+            commit::recode(
+                error,
+                ErrorCode::RA_DAV_PRECONDITION_FAILED,
+                ErrorCode::FS_PROP_BASEVALUE_MISMATCH,
+            )
+        })
+    }
+
+    fn lock_files(
+        &mut self,
+        targets: &BTreeMap<RelPathBuf, Option<Revnum>>,
+        comment: Option<&str>,
+        steal: bool,
+        told: &mut LockTold<'_>,
+    ) -> Result<()> {
+        lock::lock_files(self, targets, comment, steal, told)
+    }
+
+    fn unlock_files(
+        &mut self,
+        targets: &BTreeMap<RelPathBuf, Option<String>>,
+        break_locks: bool,
+        told: &mut LockTold<'_>,
+    ) -> Result<()> {
+        lock::unlock_files(self, targets, break_locks, told)
     }
 
     fn locations(

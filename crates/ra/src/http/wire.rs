@@ -2,6 +2,8 @@
 
 use sylvan_core::{Error, Result};
 
+use super::upload::Upload;
+
 use super::failure::{BAD_RESPONSE, TRUNCATED, of_connection};
 
 /// A request, complete but for credentials.
@@ -13,6 +15,10 @@ pub(super) struct Request<'a> {
     pub(super) headers: Vec<(&'a str, &'a str)>,
     /// An XML body.
     pub(super) body: Option<&'a str>,
+    /// Another body, with its media type.
+    pub(super) upload: Option<(&'a str, &'a Upload)>,
+    /// Whether it may be sent once only.
+    pub(super) once: bool,
 }
 
 impl<'a> Request<'a> {
@@ -22,7 +28,19 @@ impl<'a> Request<'a> {
             path,
             headers: Vec::new(),
             body: None,
+            upload: None,
+            once: false,
         }
+    }
+
+    pub(super) const fn upload(mut self, media_type: &'a str, upload: &'a Upload) -> Self {
+        self.upload = Some((media_type, upload));
+        self
+    }
+
+    pub(super) const fn once(mut self) -> Self {
+        self.once = true;
+        self
     }
 
     pub(super) fn header(mut self, name: &'a str, value: &'a str) -> Self {
@@ -53,6 +71,12 @@ impl<'a> Request<'a> {
         line(&[self.method, " ", target, " HTTP/1.1"]);
         for (name, value) in extra.iter().chain(&self.headers) {
             line(&[name, ": ", &clean(value)]);
+        }
+        if let Some((media_type, upload)) = self.upload {
+            line(&["Content-Type: ", media_type]);
+            line(&["Content-Length: ", &upload.len().to_string(), "\r\n"]);
+            out.extend_from_slice(upload.in_memory());
+            return;
         }
         match self.body {
             Some(body) if chunked && !body.is_empty() => {

@@ -91,6 +91,26 @@ pub(crate) fn given(inv: &Invocation, config: &Config) -> Result<Option<String>>
     Ok(Some(before_end(&text).to_owned()))
 }
 
+/// Returns the comment of a lock that `-m` or `-F` gives, if one of them is there.
+///
+/// # Errors
+/// As [`given`].
+pub(crate) fn comment(inv: &Invocation) -> Result<Option<String>> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = match (&inv.file_data, &inv.message) {
+        (Some(data), _) if data.contains(&0) => {
+            return Err(Error::new(
+                ErrorCode::CL_BAD_LOG_MESSAGE,
+                "Lock comment contains a zero byte",
+            ));
+        }
+        (Some(data), _) => data.as_slice(),
+        (None, Some(message)) => message.as_bytes(),
+        (None, None) => return Ok(None),
+    };
+    normalize(bytes, inv.encoding.as_deref()).map(Some)
+}
+
 /// Returns the encoding of messages, where it is not the usual one.
 pub(crate) fn encoding(inv: &Invocation, config: &Config) -> Option<String> {
     inv.encoding.clone().or_else(|| {

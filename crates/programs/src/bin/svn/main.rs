@@ -22,6 +22,7 @@ mod help;
 mod import;
 mod info;
 mod list;
+mod lock;
 mod log;
 mod mkdir;
 mod move_;
@@ -97,6 +98,7 @@ fn run_of(name: &str) -> Option<Run> {
         "import" => import::run,
         "info" => info::run,
         "list" => list::run,
+        "lock" => lock::run_lock,
         "log" => log::run,
         "mkdir" => mkdir::run,
         "move" => move_::run,
@@ -110,6 +112,7 @@ fn run_of(name: &str) -> Option<Run> {
         "resolved" => resolved::run,
         "status" => status::run,
         "switch" => switch::run,
+        "unlock" => lock::run_unlock,
         "update" => update::run,
         "--version" => version::run,
         _ => return None,
