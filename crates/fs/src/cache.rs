@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use sylvan_core::{Props, Revnum};
@@ -27,6 +27,17 @@ struct Inner {
     budget: usize,
     owners: Mutex<HashMap<(PathBuf, String), u64>>,
     next_owner: AtomicU64,
+}
+
+/// A cache for what is itself kept in it, and would else keep it alive for ever.
+#[derive(Clone)]
+pub(crate) struct WeakCache(Weak<Inner>);
+
+impl WeakCache {
+    /// Returns the cache, if anybody else has it.
+    pub(crate) fn get(&self) -> Option<Cache> {
+        self.0.upgrade().map(Cache)
+    }
 }
 
 /// More than threads, which wait for each other seldom then; few enough for large values.
@@ -106,6 +117,10 @@ impl Cache {
             owners: Mutex::default(),
             next_owner: AtomicU64::new(1),
         }))
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakCache {
+        WeakCache(Arc::downgrade(&self.0))
     }
 
     /// Returns how many bytes are held, nearly.

@@ -634,14 +634,13 @@ fn check_type(db: &Path) -> Result<()> {
 }
 
 fn read_uuid(layout: &Layout, format: &Format) -> Result<(String, String)> {
-    const LONGEST: usize = 37;
+    const LONGEST: usize = 36;
     let path = layout.file(layout::UUID);
     let text = file::read(&path)?;
-    let mut lines = text.split(|byte| *byte == b'\n');
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
     let mut line = || {
-        let line = lines
-            .next()
-            .filter(|line| !line.is_empty() && line.len() <= LONGEST);
+        let line = lines.next().and_then(|line| line.strip_suffix(b"\n"));
+        let line = line.filter(|line| !line.is_empty() && line.len() <= LONGEST);
         line.and_then(|line| String::from_utf8(line.to_vec()).ok())
             .ok_or_else(|| {
                 Error::new(

@@ -131,7 +131,8 @@ pub fn indexes(data: &[u8]) {
 
 /// Opens bytes as a revision file and goes after all that it says.
 pub fn rev_file(data: &[u8]) {
-    let file = RevFile::of_bytes(data.to_vec(), Revnum::ZERO, &Cache::new(1 << 20));
+    let cache = Cache::new(1 << 20);
+    let file = RevFile::of_bytes(data.to_vec(), Revnum::ZERO, &cache);
     for item in 0..10 {
         if let Ok(Some(offset)) = file.l2p(Revnum::ZERO, item, 1) {
             let _ = crate::fs::read_node_rev(&file, offset);

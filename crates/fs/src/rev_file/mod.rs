@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::{Bytes, BytesMut};
 use sylvan_core::{Error, Md5, Result, Revnum};
 
-use crate::cache::{Cache, Key, Kind};
+use crate::cache::{Cache, Key, Kind, WeakCache};
 use crate::index::l2p::{L2pHeader, Offsets};
 use crate::index::p2l::{FIRST_ITEM, P2lHeader};
 use crate::index::{Footer, ITEM_CHANGES, ITEM_ROOT_NODE, Item};
@@ -40,7 +40,7 @@ pub(crate) struct RevFile {
     data: Data,
     len: u64,
     owner: u64,
-    cache: Cache,
+    cache: WeakCache,
     index: OnceLock<Arc<Index>>,
     /// The first page of the log-to-phys index; most files have no other.
     offsets: OnceLock<Arc<Offsets>>,
@@ -98,7 +98,7 @@ impl RevFile {
             data,
             len,
             owner: cache.new_owner(),
-            cache: cache.clone(),
+            cache: cache.downgrade(),
             index: OnceLock::new(),
             offsets: OnceLock::new(),
             p2l: OnceLock::new(),
@@ -141,7 +141,7 @@ impl RevFile {
             len: bytes.len() as u64,
             data: Data::Whole(bytes.into()),
             owner: cache.new_owner(),
-            cache: cache.clone(),
+            cache: cache.downgrade(),
             index: OnceLock::new(),
             offsets: OnceLock::new(),
             p2l: OnceLock::new(),
@@ -219,13 +219,16 @@ impl RevFile {
             a: 0,
             b: number,
         };
-        if let Some(block) = self.cache.text(&key) {
+        let cache = self.cache.get();
+        if let Some(block) = cache.as_ref().and_then(|cache| cache.text(&key)) {
             return Ok(block);
         }
         let offset = number * BLOCK as u64;
         let len = (self.len - offset).min(BLOCK as u64) as usize;
         let block = self.read_uncached(file, offset, len)?;
-        self.cache.put_text(key, &block, block.len());
+        if let Some(cache) = cache {
+            cache.put_text(key, &block, block.len());
+        }
         Ok(block)
     }
 
@@ -304,7 +307,8 @@ impl RevFile {
             a: 0,
             b: page_no as u64,
         };
-        if let Some(offsets) = self.cache.offsets(&key) {
+        let cache = self.cache.get();
+        if let Some(offsets) = cache.as_ref().and_then(|cache| cache.offsets(&key)) {
             return offsets.get(entry, item, revision);
         }
         let len = usize::try_from(page.len).unwrap_or(usize::MAX);
@@ -316,7 +320,9 @@ impl RevFile {
                 .get_or_init(|| offsets)
                 .get(entry, item, revision);
         }
-        self.cache.put_offsets(key, &offsets, offsets.weight());
+        if let Some(cache) = cache {
+            cache.put_offsets(key, &offsets, offsets.weight());
+        }
         offsets.get(entry, item, revision)
     }
 

@@ -34,6 +34,19 @@ fn large_and_small_files_read_the_same() {
 }
 
 #[test]
+fn a_file_in_the_cache_does_not_keep_the_cache() {
+    let cache = Cache::default();
+    let file = Arc::new(RevFile::of_bytes(vec![0; 10], rev(1), &cache));
+    let key = Key::new(1, Kind::File, rev(1), 0);
+    cache.put_file(key, &file, 10);
+    let weak = cache.downgrade();
+    drop(cache);
+    assert!(weak.get().is_none());
+    assert_eq!(file.read(2, 3).unwrap(), vec![0; 3]);
+    assert_eq!(Arc::strong_count(&file), 1);
+}
+
+#[test]
 fn trailers_are_parsed_and_damage_is_named() {
     let parse = |text: &str| parse_trailer(text.as_bytes(), rev(3), 100, 207);
     let trailer = parse("abc\n\n17 80\n").unwrap();

@@ -257,6 +257,10 @@ fn what_cannot_be_opened_is_told_in_subversions_words() {
             "E160033: Unknown FS type 'foo'".to_owned(),
         ),
         (
+            "echo fsfs >repo/db/fs-type; printf 8fbd2a38-0000-4000-8000-000000000001x >repo/db/uuid",
+            format!("E200002: Can't read length line in file '{path}/uuid'"),
+        ),
+        (
             "echo fsfs >repo/db/fs-type; chmod u+w repo/db/format; echo 9 >repo/db/format",
             "E160043: Expected FS format between '1' and '8'; found format '9'".to_owned(),
         ),
