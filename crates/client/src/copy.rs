@@ -27,6 +27,8 @@ pub struct CopyOptions {
     pub parents: bool,
 }
 
+pub use crate::copy_from_url::from_repository;
+
 /// A source and its target, absolute.
 #[derive(Clone, Debug)]
 struct Pair {
@@ -222,13 +224,7 @@ fn one(context: &Context, pair: &Pair, mode: Mode, notify: &mut NotifyFn<'_>) ->
     let to = folder.child(pair.to.basename())?;
     let (source_wc, from) = WorkingCopy::open(&pair.from, &context.wc)?;
     if source_wc.root() != wc.root() {
-        return Err(Error::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            format!(
-                "Can't copy '{}' to the other working copy of '{}' yet",
-                pair.from, pair.to
-            ),
-        ));
+        return between(context, source_wc, &from, wc, &folder, &to, mode, notify);
     }
     drop(source_wc);
     let cancel = &context.cancel;
@@ -239,6 +235,43 @@ fn one(context: &Context, pair: &Pair, mode: Mode, notify: &mut NotifyFn<'_>) ->
     WcLock::with(&mut wc, &lock, Anchor::Node, |wc, lock| match mode {
         Mode::Copy => sylvan_wc::copy::copy(wc, lock, &from, &to, cancel, notify),
         Mode::Move(mixed) => sylvan_wc::copy::rename(wc, lock, &from, &to, mixed, cancel, notify),
+    })
+}
+
+/// Copies or moves between two working copies.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "two working copies with their paths"
+)]
+fn between(
+    context: &Context,
+    mut source: WorkingCopy,
+    from: &RelPath,
+    mut wc: WorkingCopy,
+    folder: &RelPath,
+    to: &RelPath,
+    mode: Mode,
+    notify: &mut NotifyFn<'_>,
+) -> Result<()> {
+    let cancel = &context.cancel;
+    let is_move = mode != Mode::Copy;
+    WcLock::with(&mut wc, folder, Anchor::Node, |wc, lock| {
+        let place = (&source, from);
+        sylvan_wc::copy::between(place, wc, lock, to, is_move, cancel, notify)
+    })?;
+    if !is_move {
+        return Ok(());
+    }
+    WcLock::with(&mut source, from, Anchor::Parent, |source, lock| {
+        let targets = [from.to_owned()];
+        sylvan_wc::delete::delete(
+            source,
+            lock,
+            &targets,
+            sylvan_wc::delete::OnDisk::Remove,
+            cancel,
+            notify,
+        )
     })
 }
 

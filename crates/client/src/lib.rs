@@ -14,6 +14,7 @@ pub mod commit;
 pub mod conflicts;
 mod context;
 pub mod copy;
+mod copy_from_url;
 pub mod delete;
 mod disk;
 pub mod export;

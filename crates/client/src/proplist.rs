@@ -55,6 +55,18 @@ pub fn list(
     };
     let peg = or(target.peg, default);
     let revision = or(options.revision, peg);
+    let is_of_wc = |spec| {
+        matches!(
+            spec,
+            RevisionSpec::Working
+                | RevisionSpec::Base
+                | RevisionSpec::Committed
+                | RevisionSpec::Previous
+        )
+    };
+    if target.at.is_url() && (is_of_wc(peg) || is_of_wc(revision)) {
+        return Err(Error::from_code(ErrorCode::CLIENT_VERSIONED_PATH_REQUIRED));
+    }
     let is_local = |spec| {
         matches!(
             spec,

@@ -138,4 +138,5 @@ scenes!(
     move_back: "move back and within copies",
     move_mixed: "move mixed revisions",
     move_changes: "move with changes",
+    copy_url: "copy from the repository",
 );

@@ -18,7 +18,7 @@ use crate::db::Layer;
 use crate::site::{self, Site};
 
 /// The folder of the texts, in the administrative folder.
-const FOLDER: &str = "pristine";
+pub(crate) const FOLDER: &str = "pristine";
 
 /// Returns the file of a pristine text, below the administrative folder.
 pub(crate) fn path(sha1: &Sha1) -> Result<RelPathBuf> {

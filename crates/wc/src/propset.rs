@@ -292,8 +292,8 @@ fn check_line_ends(of: &OfNode<'_>) -> Result<()> {
     match read {
         // Subversion tells it twice: when it reads the file and when it ends reading.
         Err(error) if error.code() == ErrorCode::IO_INCONSISTENT_EOL => {
-            let again = Error::new(ErrorCode::IO_INCONSISTENT_EOL, error.message());
-            Err(error.attach(again).wrap(
+            let once = Error::from_code(error.code());
+            Err(once.attach(Error::from_code(error.code())).wrap(
                 ErrorCode::ILLEGAL_TARGET,
                 format!("File '{}' has inconsistent newlines", of.local),
             ))

@@ -348,10 +348,9 @@ impl<'a> Walker<'a> {
     /// Reads what holds in `folder`: a versioned folder itself, or a new one in the versioned
     /// folder `versioned`.
     fn scope(&mut self, folder: &RelPath, versioned: &RelPath) -> Result<Scope> {
-        let nearest = match super::existing_parent(self.wc, versioned) {
-            Ok(nearest) => nearest,
+        let Ok(nearest) = super::existing_parent(self.wc, versioned) else {
             // There will be an error about the folder itself.
-            Err(_) => return Ok(self.plain_scope()),
+            return Ok(self.plain_scope());
         };
         let (inherited, own) = match props::inherited(self.wc, &nearest) {
             Err(error) if error.code() == ErrorCode::WC_PATH_UNEXPECTED_STATUS => {

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
 use sylvan_core::props::SVN_SPECIAL;
-use sylvan_core::{Error, NodeKind, RelPath, RelPathBuf, Result};
+use sylvan_core::{Error, Md5, NodeKind, RelPath, RelPathBuf, Result, Sha1};
 use sylvan_io::Cancel;
 use sylvan_io::file::{Creation, FileKind, Meta};
 
@@ -39,10 +39,11 @@ impl Prepared {
     }
 }
 
-/// Finds out what a copy needs on disk, and copies what cannot be made from pristine texts.
+/// Finds out what a copy needs on disk, and copies what cannot be made from pristine texts. `wc` is
+/// the source's working copy, and the two sites are those of source and target.
 pub(super) fn prepare(
     wc: &WorkingCopy,
-    site: &Site,
+    (source, site): (&Site, &Site),
     from: &RelPath,
     to: &RelPath,
     cancel: &Cancel,
@@ -52,6 +53,7 @@ pub(super) fn prepare(
         nodes.iter().map(|node| (&*node.path, node)).collect();
     let mut preparer = Preparer {
         wc,
+        source,
         site,
         cancel,
         known,
@@ -64,7 +66,10 @@ pub(super) fn prepare(
 }
 
 struct Preparer<'a> {
+    /// The working copy of the source.
     wc: &'a WorkingCopy,
+    source: &'a Site,
+    /// Where the target is.
     site: &'a Site,
     cancel: &'a Cancel,
     known: BTreeMap<&'a RelPath, &'a Current>,
@@ -77,7 +82,7 @@ impl Preparer<'_> {
         let Some(node) = self.known.get(from).copied() else {
             return Ok(());
         };
-        let meta = self.site.root.lstat(from)?;
+        let meta = self.source.root.lstat(from)?;
         if node.layer.kind == NodeKind::Dir {
             self.folder(node, meta, to)
         } else {
@@ -131,7 +136,7 @@ impl Preparer<'_> {
         if let Some(node) = self.known.get(from) {
             markers.extend(conflict_markers(node.actual.conflict.as_deref())?);
         }
-        let mut names = self.site.root.read_dir(from)?;
+        let mut names = self.source.root.read_dir(from)?;
         names.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, _) in names {
             self.cancel.check()?;
@@ -139,13 +144,13 @@ impl Preparer<'_> {
                 continue;
             }
             let Ok(text) = std::str::from_utf8(&name) else {
-                return Err(path_error::not_utf8(&self.site.root.full(from), &name));
+                return Err(path_error::not_utf8(&self.source.root.full(from), &name));
             };
             let path = from.child(text)?;
             if versioned.contains(text) || markers.contains(&path) {
                 continue;
             }
-            if let Some(meta) = self.site.root.lstat(&path)? {
+            if let Some(meta) = self.source.root.lstat(&path)? {
                 self.temp(&path, meta, &to.child(text)?)?;
             }
         }
@@ -156,7 +161,7 @@ impl Preparer<'_> {
         // Of a text in conflict the user's own version is copied.
         let mine = mine_of(node)?;
         if let Some(mine) = mine
-            && let Some(meta) = self.site.root.lstat(&mine)?
+            && let Some(meta) = self.source.root.lstat(&mine)?
             && meta.is_file()
         {
             return self.temp(&mine, meta, to);
@@ -187,7 +192,7 @@ impl Preparer<'_> {
         }
         let _ = pristine::path(&sha1)?;
         let recipe = work_queue::recipe_with(self.wc, &node.layer, &props, false)?;
-        let root = &self.site.root;
+        let root = &self.source.root;
         let differs = modified::differs(root, &node.path, &node.layer, || Ok(recipe.translation))?;
         Ok(!differs)
     }
@@ -212,7 +217,7 @@ impl Preparer<'_> {
     /// be copied.
     fn duplicate(&self, from: &RelPath, meta: Meta, temp: &RelPath) -> Result<bool> {
         self.cancel.check()?;
-        let (root, adm) = (&self.site.root, &*self.site.adm);
+        let (root, adm) = (&self.source.root, &*self.site.adm);
         match meta.kind {
             FileKind::Symlink => {
                 let target = root.read_link(from)?;
@@ -272,4 +277,40 @@ pub(super) fn markers_of_moved(
         }
     }
     Ok(markers)
+}
+
+/// Copies the pristine texts of a node and all below it to another working copy; returns what is to
+/// be recorded of them.
+pub(super) fn transfer_pristines(
+    source: (&WorkingCopy, &Site),
+    target: (&WorkingCopy, &Site),
+    from: &RelPath,
+    cancel: &Cancel,
+) -> Result<Vec<(Sha1, Md5, u64)>> {
+    let mut taken: BTreeMap<String, (Sha1, Md5, u64)> = BTreeMap::new();
+    for node in source.0.db().current_within(from)? {
+        cancel.check()?;
+        let Some(sha1) = node.layer.sha1()? else {
+            continue;
+        };
+        if taken.contains_key(&sha1.to_string()) || target.0.db().pristine(&sha1)?.is_some() {
+            continue;
+        }
+        let Some((md5, size)) = source.0.db().pristine(&sha1)? else {
+            continue;
+        };
+        let path = pristine::path(&sha1)?;
+        let (from, adm) = (&*source.1.adm, &*target.1.adm);
+        adm.make_dir_all(site::tmp())?;
+        let temp = site::tmp().child(&install::temp_name())?;
+        let file = adm.create(&temp, 0o444, Creation::Exclusive)?;
+        install::copy_plain(&file, Source::File(from, &path))?;
+        file.close()?;
+        if let Some(shard) = path.parent() {
+            adm.make_dir_all(shard)?;
+        }
+        adm.rename(&temp, &path)?;
+        taken.insert(sha1.to_string(), (sha1, md5, size));
+    }
+    Ok(taken.into_values().collect())
 }

@@ -4,6 +4,7 @@
 //! folder. Then one transaction writes all rows and the work items that put files into place: those
 //! of copies from pristine texts and from the prepared files, what is moved by renaming it.
 
+pub mod adopt;
 mod disk;
 mod rows;
 
@@ -45,10 +46,50 @@ pub fn copy(
     debug_assert!(to.starts_with(lock.root()), "the lock covers the target");
     let wc = &*wc;
     let site = Site::of(wc)?;
-    let source = check(wc, &site, from, to, false)?;
-    let prepared = disk::prepare(wc, &site, from, to, cancel)?;
+    let source = check(wc, from, false)?;
+    check_target(wc, &source, wc, &site, to)?;
+    let prepared = disk::prepare(wc, (&site, &site), from, to, cancel)?;
     let copied = wc.db().write(|| {
         RowCopier::copy(wc).tree(from, to)?;
+        for item in &prepared.items {
+            wc.db().put_work_item(item)?;
+        }
+        Ok(())
+    });
+    if let Err(error) = copied {
+        return Err(prepared.give_up(&site, error));
+    }
+    let run = work_queue::run(wc, cancel);
+    notify(&Notification::new(wc.local_path(to), Action::Add).kind(kind_of(&source)));
+    run
+}
+
+/// As [`copy`], from another working copy; a move is a copy, whose source is deleted by the caller.
+///
+/// # Errors
+/// As [`copy`]; nothing has changed then but the pristine store.
+pub fn between(
+    (source_wc, from): (&WorkingCopy, &RelPath),
+    wc: &mut WorkingCopy,
+    lock: &WcLock,
+    to: &RelPath,
+    is_move: bool,
+    cancel: &Cancel,
+    notify: &mut NotifyFn<'_>,
+) -> Result<()> {
+    debug_assert!(to.starts_with(lock.root()), "the lock covers the target");
+    let wc = &*wc;
+    let (source_site, site) = (Site::of(source_wc)?, Site::of(wc)?);
+    let source = check(source_wc, from, is_move)?;
+    check_target(source_wc, &source, wc, &site, to)?;
+    let (here, there) = ((source_wc, &source_site), (wc, &site));
+    let pristines = disk::transfer_pristines(here, there, from, cancel)?;
+    let prepared = disk::prepare(source_wc, (&source_site, &site), from, to, cancel)?;
+    let copied = wc.db().write(|| {
+        for (sha1, md5, size) in &pristines {
+            wc.db().put_pristine(sha1, md5, *size, 0)?;
+        }
+        RowCopier::between(source_wc, wc).tree(from, to)?;
         for item in &prepared.items {
             wc.db().put_work_item(item)?;
         }
@@ -81,7 +122,8 @@ pub fn rename(
     );
     let wc = &*wc;
     let site = Site::of(wc)?;
-    let source = check(wc, &site, from, to, true)?;
+    let source = check(wc, from, true)?;
+    check_target(wc, &source, wc, &site, to)?;
     if site.root.lstat(from)?.is_none() {
         const ENOENT: ErrorCode = ErrorCode::from_errno(2);
         return Err(Error::new(
@@ -133,13 +175,7 @@ fn kind_of(node: &Node) -> NodeKind {
 }
 
 /// Checks that a node can be copied; returns it.
-fn check(
-    wc: &WorkingCopy,
-    site: &Site,
-    from: &RelPath,
-    to: &RelPath,
-    is_move: bool,
-) -> Result<Node> {
+fn check(wc: &WorkingCopy, from: &RelPath, is_move: bool) -> Result<Node> {
     let source = wc
         .db()
         .versioned(from)?
@@ -168,7 +204,6 @@ fn check(
             "'{local}' represents the repository root and cannot be moved"
         ));
     }
-    check_target(wc, site, &source, to)?;
     Ok(source)
 }
 
@@ -179,26 +214,32 @@ fn unversioned(wc: &WorkingCopy, path: &RelPath) -> Error {
     )
 }
 
-fn check_target(wc: &WorkingCopy, site: &Site, source: &Node, to: &RelPath) -> Result<()> {
+/// Checks that a node can be copied to a place, which may be in another working copy.
+fn check_target(
+    source_wc: &WorkingCopy,
+    source: &Node,
+    wc: &WorkingCopy,
+    site: &Site,
+    to: &RelPath,
+) -> Result<()> {
     let local = wc.local_path(to);
     let folder = to.parent().unwrap_or(RelPath::ROOT);
     let parent = wc
         .db()
         .versioned(folder)?
         .ok_or_else(|| unversioned(wc, folder))?;
-    let here = scan::location(wc, source)?.repos_id;
+    let here = scan::location(source_wc, source)?.repos_id;
+    let here = source_wc.db().repository(here)?;
     let there = scan::location(wc, &parent)?.repos_id;
+    let there = wc.db().repository(there)?;
     if here != there {
-        let (here, there) = (wc.db().repository(here)?, wc.db().repository(there)?);
-        if here != there {
-            return Err(Error::new(
-                ErrorCode::WC_INVALID_SCHEDULE,
-                format!(
-                    "Cannot copy to '{local}', as it is not from repository '{}'; it is from '{}'",
-                    here.root, there.root
-                ),
-            ));
-        }
+        return Err(Error::new(
+            ErrorCode::WC_INVALID_SCHEDULE,
+            format!(
+                "Cannot copy to '{local}', as it is not from repository '{}'; it is from '{}'",
+                here.root, there.root
+            ),
+        ));
     }
     if parent.state() == NodeState::Deleted {
         return Err(Error::new(

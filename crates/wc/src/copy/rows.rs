@@ -1,7 +1,7 @@
 //! Rows of copies: each node by itself, as its layers and those around the target demand.
 
 use rusqlite::params;
-use sylvan_core::{Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnum};
+use sylvan_core::{Error, ErrorCode, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, props};
 
 use crate::db::{Layer, Node, NodeState, Presence, path_column, sqlite_error};
 use crate::scan::{self, Origin};
@@ -9,11 +9,14 @@ use crate::working::{self, Within, WorkingRow, as_i64};
 use crate::{WorkingCopy, not_found};
 
 /// Where a copied node comes from.
-type Source = (i64, RelPathBuf, Option<Revnum>);
+pub(super) type Source = (i64, RelPathBuf, Option<Revnum>);
 
 /// Copies rows of trees.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowCopier<'a> {
+    /// Where the source is.
+    source: &'a WorkingCopy,
+    /// Where the target is.
     wc: &'a WorkingCopy,
     /// The op-depth of the target, if this is a move.
     move_depth: Option<usize>,
@@ -52,24 +55,49 @@ impl<'a> RowCopier<'a> {
     /// For a copy.
     pub(super) const fn copy(wc: &'a WorkingCopy) -> Self {
         Self {
+            source: wc,
             wc,
             move_depth: None,
         }
     }
 
+    /// For a copy to another working copy.
+    pub(super) const fn between(source: &'a WorkingCopy, wc: &'a WorkingCopy) -> Self {
+        Self {
+            source,
+            wc,
+            move_depth: None,
+        }
+    }
+
+    /// Tells whether source and target are in different databases.
+    fn is_between(&self) -> bool {
+        !std::ptr::eq(self.source, self.wc)
+    }
+
     /// For a move to a target at `depth`.
     pub(super) const fn moved(wc: &'a WorkingCopy, depth: usize) -> Self {
         Self {
+            source: wc,
             wc,
             move_depth: Some(depth),
         }
     }
 
+    /// Returns the op-depth at which a copy from `source` is inserted, and the one at which a mark
+    /// says that its folder's own child is not there.
+    pub(super) fn place_of(&self, source: &Source, to: &RelPath) -> Result<(usize, Option<usize>)> {
+        let depths = self.depths(Some(source), to)?;
+        Ok((depths.op_depth, depths.not_present))
+    }
+
     /// Copies a node and all below it.
     pub(super) fn tree(&self, from: &RelPath, to: &RelPath) -> Result<()> {
         self.node(from, to)?;
-        let db = self.wc.db();
-        let top = db.current(from)?.ok_or_else(|| not_found(self.wc, from))?;
+        let db = self.source.db();
+        let top = db
+            .current(from)?
+            .ok_or_else(|| not_found(self.source, from))?;
         if top.layer.kind != NodeKind::Dir {
             return Ok(());
         }
@@ -89,7 +117,7 @@ impl<'a> RowCopier<'a> {
                             ErrorCode::NODE_UNEXPECTED_KIND,
                             format!(
                                 "cannot handle node kind for '{}'",
-                                self.wc.local_path(&child.path)
+                                self.source.local_path(&child.path)
                             ),
                         ));
                     }
@@ -107,7 +135,7 @@ impl<'a> RowCopier<'a> {
     fn cannot_handle(&self, path: &RelPath) -> Error {
         Error::new(
             ErrorCode::WC_PATH_UNEXPECTED_STATUS,
-            format!("Cannot handle status of '{}'", self.wc.local_path(path)),
+            format!("Cannot handle status of '{}'", self.source.local_path(path)),
         )
     }
 
@@ -116,7 +144,7 @@ impl<'a> RowCopier<'a> {
             ErrorCode::WC_PATH_UNEXPECTED_STATUS,
             format!(
                 "Cannot copy '{}' excluded by server",
-                self.wc.local_path(path)
+                self.source.local_path(path)
             ),
         )
     }
@@ -124,13 +152,18 @@ impl<'a> RowCopier<'a> {
     /// Copies one node; a folder's children are marked as incomplete.
     fn node(&self, from: &RelPath, to: &RelPath) -> Result<()> {
         let db = self.wc.db();
-        let node = db
+        let node = self
+            .source
+            .db()
             .versioned(from)?
-            .ok_or_else(|| not_found(self.wc, from))?;
+            .ok_or_else(|| not_found(self.source, from))?;
         let Some(top) = node.top() else {
-            return Err(not_found(self.wc, from));
+            return Err(not_found(self.source, from));
         };
-        let info = self.info(&node)?;
+        let mut info = self.info(&node)?;
+        if let Some(source) = &mut info.source {
+            source.0 = self.repository(source.0)?;
+        }
         let mut depths = self.depths(info.source.as_ref(), to)?;
         let presence = match info.state {
             CopyState::Normal | CopyState::Added | CopyState::MovedHere | CopyState::Copied => {
@@ -157,28 +190,25 @@ impl<'a> RowCopier<'a> {
         }
         let moved_here = presence == Presence::Normal || self.move_depth.is_some();
         let moved_here = moved_here && self.is_moved_here(&info, top, to, &depths)?;
-        db.execute(
-            working::COPY_LAYER,
-            params![
-                db.wc_id(),
-                from.as_str(),
-                to.as_str(),
-                as_i64(depths.op_depth),
-                to.parent().map(RelPath::as_str),
-                presence.as_str(),
-                moved_here.then_some(1),
-                as_i64(top.op_depth)
-            ],
-        )?;
-        db.execute(
-            working::COPY_ACTUAL,
-            params![
-                db.wc_id(),
-                from.as_str(),
-                to.as_str(),
-                to.parent().map(RelPath::as_str)
-            ],
-        )?;
+        if self.is_between() {
+            self.insert(&node, top, &info, to, depths.op_depth, presence)?;
+        } else {
+            self.copy_layer(
+                (from, top.op_depth),
+                (to, depths.op_depth),
+                presence,
+                moved_here,
+            )?;
+            db.execute(
+                working::COPY_ACTUAL,
+                params![
+                    db.wc_id(),
+                    from.as_str(),
+                    to.as_str(),
+                    to.parent().map(RelPath::as_str)
+                ],
+            )?;
+        }
         if let (Some(depth), Some((id, path, rev))) = (depths.not_present, &info.source) {
             db.execute(
                 working::INSERT_NOT_PRESENT,
@@ -204,6 +234,80 @@ impl<'a> RowCopier<'a> {
             )?;
         }
         Ok(())
+    }
+
+    /// Copies a row within the database.
+    fn copy_layer(
+        &self,
+        (from, from_depth): (&RelPath, usize),
+        (to, to_depth): (&RelPath, usize),
+        presence: Presence,
+        moved_here: bool,
+    ) -> Result<()> {
+        let db = self.wc.db();
+        db.execute(
+            working::COPY_LAYER,
+            params![
+                db.wc_id(),
+                from.as_str(),
+                to.as_str(),
+                as_i64(to_depth),
+                to.parent().map(RelPath::as_str),
+                presence.as_str(),
+                moved_here.then_some(1),
+                as_i64(from_depth)
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Inserts what was read from another database.
+    fn insert(
+        &self,
+        node: &Node,
+        top: &Layer,
+        info: &CopyInfo,
+        to: &RelPath,
+        op_depth: usize,
+        presence: Presence,
+    ) -> Result<()> {
+        let db = self.wc.db();
+        let is_there = presence == Presence::Normal;
+        let source = info.source.as_ref();
+        let sha1 = top.sha1()?;
+        let empty = props::to_skel(&Props::new());
+        db.put_working(&WorkingRow {
+            depth: top.depth.filter(|_| is_there && info.kind == NodeKind::Dir),
+            source: source.map(|(id, path, rev)| (*id, &**path, *rev)),
+            changed: Some(&top.changed()),
+            checksum: sha1.as_ref().filter(|_| is_there),
+            props: (is_there && source.is_some())
+                .then(|| top.properties.as_deref().unwrap_or(&empty)),
+            ..WorkingRow::mark(to, op_depth, presence, info.kind)
+        })?;
+        if let Some(stored) = &node.actual.properties {
+            db.put_actual_props(to, Some(&props::from_skel(stored)?))?;
+        }
+        if let Some(changelist) = &node.actual.changelist {
+            let key = params![db.wc_id(), to.as_str(), changelist];
+            if db.execute(working::SET_CHANGELIST, key)? == 0 {
+                let parent = to.parent().map(RelPath::as_str);
+                db.execute(
+                    working::INSERT_CHANGELIST,
+                    params![db.wc_id(), to.as_str(), parent, changelist],
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the target's id of a repository of the source.
+    fn repository(&self, id: i64) -> Result<i64> {
+        if !self.is_between() {
+            return Ok(id);
+        }
+        let repository = self.source.db().repository(id)?;
+        crate::external::repository_id(self.wc.db(), &repository.root, &repository.uuid)
     }
 
     /// Tells whether a node that is moved along counts as moved here.
@@ -238,9 +342,9 @@ impl<'a> RowCopier<'a> {
         source: Option<&Source>,
     ) -> Result<()> {
         let db = self.wc.db();
-        let children = db.rows(
+        let children = self.source.db().rows(
             working::SELECT_LAYER_CHILDREN,
-            params![db.wc_id(), from.as_str(), as_i64(from_depth)],
+            params![self.source.db().wc_id(), from.as_str(), as_i64(from_depth)],
             |row| Ok(path_column(row, 0)?.unwrap_or_default()),
         )?;
         for child in children {
@@ -265,7 +369,7 @@ impl<'a> RowCopier<'a> {
     /// Finds out what a node is and where it comes from.
     fn info(&self, node: &Node) -> Result<CopyInfo> {
         let Some(top) = node.top() else {
-            return Err(not_found(self.wc, &node.path));
+            return Err(not_found(self.source, &node.path));
         };
         let own =
             || -> Option<Source> { Some((top.repos_id?, top.repos_path.clone()?, top.revision)) };
@@ -276,7 +380,7 @@ impl<'a> RowCopier<'a> {
             NodeState::ServerExcluded => (CopyState::ServerExcluded, own()),
             NodeState::Excluded => (CopyState::Excluded, self.excluded_source(node)?),
             NodeState::Added => {
-                let state = match scan::origin(self.wc, node)? {
+                let state = match scan::origin(self.source, node)? {
                     Origin::MovedHere => CopyState::MovedHere,
                     Origin::Copied => CopyState::Copied,
                     Origin::Added => CopyState::Added,
@@ -302,10 +406,10 @@ impl<'a> RowCopier<'a> {
             return Ok(None);
         };
         let parent = self
-            .wc
+            .source
             .db()
             .versioned(parent)?
-            .ok_or_else(|| not_found(self.wc, parent))?;
+            .ok_or_else(|| not_found(self.source, parent))?;
         match self.info(&parent)?.source {
             Some((id, path, rev)) => Ok(Some((id, path.child(name)?, rev))),
             None => Ok(None),
@@ -314,8 +418,8 @@ impl<'a> RowCopier<'a> {
 
     /// Finds where the node of a deletion comes from.
     fn deleted_source(&self, node: &Node) -> Result<Option<Source>> {
-        let deletion = scan::deletion(self.wc, node)?;
-        let db = self.wc.db();
+        let deletion = scan::deletion(self.source, node)?;
+        let db = self.source.db();
         if let Some(parent) = deletion.work.as_deref().and_then(RelPath::parent) {
             let Some(above) = db.current(parent)? else {
                 return Ok(None);
@@ -384,14 +488,17 @@ impl<'a> RowCopier<'a> {
 
     /// Copies what an operation of the source's own hides in the layer of its folder.
     fn shadowed(&self, from: &RelPath, to: &RelPath) -> Result<()> {
-        let db = self.wc.db();
         let (Some(from_parent), Some(to_parent)) = (from.parent(), to.parent()) else {
             return Ok(());
         };
-        let parent = db
+        let parent = self
+            .source
+            .db()
             .current(from_parent)?
-            .ok_or_else(|| not_found(self.wc, from_parent))?;
-        let target = db
+            .ok_or_else(|| not_found(self.source, from_parent))?;
+        let target = self
+            .wc
+            .db()
             .current(to_parent)?
             .ok_or_else(|| not_found(self.wc, to_parent))?;
         let Some((id, path)) = parent.layer.repos_id.zip(parent.layer.repos_path) else {
@@ -416,7 +523,7 @@ impl<'a> RowCopier<'a> {
         repos_path: &RelPath,
     ) -> Result<()> {
         let db = self.wc.db();
-        let layers = db.layers(from)?;
+        let layers = self.source.db().layers(from)?;
         let Some(here) = layers
             .iter()
             .find(|found| found.op_depth == layer.from_depth)
@@ -436,18 +543,18 @@ impl<'a> RowCopier<'a> {
             } else {
                 Presence::NotPresent
             };
-            let source = here
-                .repos_id
-                .zip(here.repos_path.as_deref())
-                .map(|(id, path)| (id, path, here.revision));
+            let source = match here.repos_id.zip(here.repos_path.as_deref()) {
+                Some((id, path)) => Some((self.repository(id)?, path, here.revision)),
+                None => None,
+            };
             return db.put_working(&WorkingRow {
                 source,
                 ..WorkingRow::mark(to, layer.to_depth, presence, here.kind)
             });
         }
         match here.presence {
-            Presence::Normal => {}
-            Presence::NotPresent | Presence::BaseDeleted => {
+            Presence::Normal if !self.is_between() => {}
+            Presence::Normal | Presence::NotPresent | Presence::BaseDeleted => {
                 return db.put_working(&WorkingRow::mark(
                     to,
                     layer.to_depth,
@@ -468,18 +575,11 @@ impl<'a> RowCopier<'a> {
             Presence::Incomplete => return Err(self.cannot_handle(from)),
         }
         let moved_here = self.move_depth.is_some() && layer.is_move_target();
-        db.execute(
-            working::COPY_LAYER,
-            params![
-                db.wc_id(),
-                from.as_str(),
-                to.as_str(),
-                as_i64(layer.to_depth),
-                to.parent().map(RelPath::as_str),
-                Presence::Normal.as_str(),
-                moved_here.then_some(1),
-                as_i64(layer.from_depth)
-            ],
+        self.copy_layer(
+            (from, layer.from_depth),
+            (to, layer.to_depth),
+            Presence::Normal,
+            moved_here,
         )?;
         db.put_working(&WorkingRow::mark(
             to,

@@ -59,6 +59,9 @@ statements!("working.sql":
     INSERT_INCOMPLETE,
     SELECT_MOVED_BACK,
     DELETE_LAYER_WITHIN,
+    ADOPT_PRISTINES,
+    ADOPT_NODES,
+    SELECT_ADOPTED,
 );
 
 /// A node and all below it, as the statements take it.

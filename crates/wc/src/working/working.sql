@@ -326,3 +326,30 @@ DELETE FROM nodes
 WHERE wc_id = ?1
   AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))
   AND op_depth = ?5
+
+-- name: ADOPT_PRISTINES
+INSERT OR IGNORE INTO pristine (checksum, compression, size, refcount, md5_checksum)
+SELECT checksum, compression, size, 0, md5_checksum FROM source.pristine;
+
+-- name: ADOPT_NODES
+-- BASE of a checkout becomes layer ?3 at and below ?2.
+INSERT OR REPLACE INTO nodes (
+  wc_id, local_relpath, op_depth, parent_relpath, repos_id, repos_path, revision, presence, depth,
+  kind, changed_revision, changed_date, changed_author, checksum, properties, symlink_target,
+  moved_to)
+SELECT ?1, CASE s.local_relpath WHEN '' THEN ?2 ELSE ?2 || '/' || s.local_relpath END, ?3,
+       CASE WHEN s.local_relpath = '' THEN ?4 WHEN s.parent_relpath = '' THEN ?2
+            ELSE ?2 || '/' || s.parent_relpath END,
+       ?5, repos_path, revision, presence, depth, kind, changed_revision, changed_date,
+       changed_author, checksum, properties, symlink_target,
+       (SELECT d.moved_to FROM nodes d
+        WHERE d.wc_id = ?1 AND d.op_depth = ?3
+          AND d.local_relpath
+            = CASE s.local_relpath WHEN '' THEN ?2 ELSE ?2 || '/' || s.local_relpath END)
+FROM source.nodes s
+WHERE s.op_depth = 0 AND s.file_external IS NULL
+ORDER BY s.local_relpath
+
+-- name: SELECT_ADOPTED
+SELECT local_relpath, kind FROM source.nodes
+WHERE op_depth = 0 AND file_external IS NULL AND presence IN ('normal', 'incomplete')

@@ -24,24 +24,38 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         return crate::not_yet(env, inv);
     };
     targets::refuse_message(inv)?;
-    let mut paths = Vec::new();
-    for source in &sources {
-        let is_local = |spec| matches!(spec, RevisionSpec::Unspecified | RevisionSpec::Working);
-        match &source.at {
-            PathOrUrl::Path(path) if is_local(source.peg) && is_local(inv.start()) => {
-                paths.push(path.clone());
-            }
-            _ => return crate::not_yet(env, inv),
-        }
+    let any_url = sources.iter().any(|source| source.at.is_url());
+    if any_url && !sources.iter().all(|source| source.at.is_url()) {
+        return Err(Error::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            "Cannot mix repository and working copy sources",
+        ));
     }
+    let is_working = |spec| matches!(spec, RevisionSpec::Unspecified | RevisionSpec::Working);
+    let from_repository =
+        any_url || !is_working(inv.start()) || sources.iter().any(|source| !is_working(source.peg));
+    let mut notifier = Notifier::new(Operation::Other, inv.quiet, context.current_dir.clone());
+    let out = &mut env.out;
+    let mut notify = |what: &_| notifier.notify(out, what);
+    if from_repository {
+        copy::from_repository(
+            &context,
+            &sources,
+            inv.start(),
+            target,
+            inv.parents,
+            &mut notify,
+        )?;
+        return Ok(Exit::Success);
+    }
+    let paths: Vec<_> = sources
+        .iter()
+        .filter_map(|source| source.at.as_path().cloned())
+        .collect();
     let options = CopyOptions {
         mode: Mode::Copy,
         parents: inv.parents,
     };
-    let mut notifier = Notifier::new(Operation::Other, inv.quiet, context.current_dir.clone());
-    let out = &mut env.out;
-    copy::within_wc(&context, &paths, target, options, &mut |what| {
-        notifier.notify(out, what);
-    })?;
+    copy::within_wc(&context, &paths, target, options, &mut notify)?;
     Ok(Exit::Success)
 }

@@ -27,6 +27,7 @@ mod log;
 mod mkdir;
 mod move_;
 mod propdel;
+mod propedit;
 mod propget;
 mod proplist;
 mod props;
@@ -103,6 +104,7 @@ fn run_of(name: &str) -> Option<Run> {
         "mkdir" => mkdir::run,
         "move" => move_::run,
         "propdel" => propdel::run,
+        "propedit" => propedit::run,
         "propget" => propget::run,
         "proplist" => proplist::run,
         "propset" => propset::run,

@@ -15,7 +15,7 @@ use crate::env::{Env, Exit};
 use crate::invocation::Invocation;
 use crate::notify::{Notifier, Operation};
 use crate::props::{self, Use};
-use crate::targets;
+use crate::{log_message, targets};
 
 pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let context = env.client(inv)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
 /// Returns the value as it is stored: Subversion's own are UTF-8 with LF.
 pub(crate) fn value(inv: &Invocation, name: &str, given: &[u8]) -> Result<Vec<u8>> {
     if core_props::is_svn(name) {
-        return to_utf8(given, inv.encoding.as_deref()).map(|text| to_lf(&text));
+        return log_message::normalize(given, inv.encoding.as_deref()).map(String::into_bytes);
     }
     if inv.encoding.is_some() {
         return Err(Error::new(
@@ -70,36 +70,6 @@ pub(crate) fn value(inv: &Invocation, name: &str, given: &[u8]) -> Result<Vec<u8
         ));
     }
     Ok(given.to_vec())
-}
-
-fn to_utf8(given: &[u8], encoding: Option<&str>) -> Result<Vec<u8>> {
-    match encoding.map(str::to_ascii_lowercase).as_deref() {
-        None | Some("utf-8" | "utf8" | "us-ascii" | "ascii") => {
-            sylvan_cmdline::utf8::text(given).map(|text| text.as_bytes().to_vec())
-        }
-        Some("iso-8859-1" | "latin1" | "iso8859-1") => {
-            let text: String = given.iter().map(|byte| char::from(*byte)).collect();
-            Ok(text.into_bytes())
-        }
-        Some(other) => Err(Error::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            format!("Can't convert a value from encoding '{other}'"),
-        )),
-    }
-}
-
-fn to_lf(text: &[u8]) -> Vec<u8> {
-    let mut lines = Vec::with_capacity(text.len());
-    let mut bytes = text.iter().peekable();
-    while let Some(byte) = bytes.next() {
-        if *byte == b'\r' {
-            let _ = bytes.next_if(|next| **next == b'\n');
-            lines.push(b'\n');
-        } else {
-            lines.push(*byte);
-        }
-    }
-    lines
 }
 
 /// Returns the targets of a versioned property, which must be named and local.
@@ -175,14 +145,4 @@ fn looks_like_text(path: &Dirent) -> Result<bool> {
         .read_to_end(&mut beginning)
         .map_err(|error| Error::io(&error, format_args!("Can't read file '{path}'")))?;
     Ok(!auto_props::is_binary(&beginning))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn line_ends_become_lf() {
-        assert_eq!(to_lf(b"a\r\nb\rc\n\r"), b"a\nb\nc\n\n");
-    }
 }
