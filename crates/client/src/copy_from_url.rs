@@ -212,8 +212,7 @@ fn file(
         lock,
         text,
         path,
-        source,
-        &props,
+        (source, &props),
         &context.cancel,
         notify,
     )

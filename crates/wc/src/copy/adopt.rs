@@ -248,8 +248,8 @@ impl Drop for TextReceiver {
     }
 }
 
-/// Makes a copy with history of a file, whose text was received; `props` has the entry properties
-/// too.
+/// Makes a copy with history of a file, whose text was received, and whose properties are given, the
+/// entry properties too.
 ///
 /// # Errors
 /// Those of the database and the file system; nothing has changed then.
@@ -258,8 +258,7 @@ pub fn file(
     lock: &WcLock,
     text: TextReceiver,
     to: &RelPath,
-    source: &CopySource,
-    all_props: &Props,
+    (source, all_props): (&CopySource, &Props),
     cancel: &Cancel,
     notify: &mut NotifyFn<'_>,
 ) -> Result<()> {
