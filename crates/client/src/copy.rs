@@ -27,7 +27,7 @@ pub struct CopyOptions {
     pub parents: bool,
 }
 
-pub use crate::copy_from_url::from_repository;
+pub use crate::copy_from_url::{FromRepositoryOptions, from_repository};
 
 /// A source and its target, absolute.
 #[derive(Clone, Debug)]

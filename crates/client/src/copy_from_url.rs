@@ -18,7 +18,18 @@ use crate::location::Location;
 use crate::resolve::{self, PathRev};
 use crate::target::{PathOrUrl, Target};
 use crate::wc_node::WcNode;
-use crate::{Context, PooledSession};
+use crate::{Context, PooledSession, externals};
+
+/// How nodes of a repository are copied to a working copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FromRepositoryOptions {
+    /// The operative revision of the sources.
+    pub revision: RevisionSpec,
+    /// Make missing folders above the target.
+    pub parents: bool,
+    /// Leave the externals of copied folders out.
+    pub ignore_externals: bool,
+}
 
 /// Copies nodes of a repository, with history, to `target` in a working copy; several, or one if
 /// the target exists, become children of it.
@@ -29,19 +40,18 @@ use crate::{Context, PooledSession};
 pub fn from_repository(
     context: &Context,
     sources: &[Target],
-    operative: RevisionSpec,
     target: &Dirent,
-    parents: bool,
+    options: FromRepositoryOptions,
     notify: &mut NotifyFn<'_>,
 ) -> Result<()> {
     let target = context.absolute(target);
     let mut run = |pairs: Vec<(&Target, Dirent)>| -> Result<()> {
         for (_, to) in &pairs {
-            check_place(context, to, parents, notify)?;
+            check_place(context, to, options.parents, notify)?;
         }
         for (source, to) in &pairs {
             context.cancel.check()?;
-            one(context, source, operative, to, notify)?;
+            one(context, source, to, options, notify)?;
         }
         Ok(())
     };
@@ -114,11 +124,11 @@ fn open<'a>(
 fn one(
     context: &Context,
     source: &Target,
-    operative: RevisionSpec,
     to: &Dirent,
+    options: FromRepositoryOptions,
     notify: &mut NotifyFn<'_>,
 ) -> Result<()> {
-    let (mut session, at) = open(context, source, operative)?;
+    let (mut session, at) = open(context, source, options.revision)?;
     let kind = session.check_path(RelPath::ROOT, Some(at.rev))?;
     if kind == NodeKind::None {
         return Err(Error::new(
@@ -141,6 +151,10 @@ fn one(
             dir(context, &mut session, &at, wc, lock, &path, &copy, notify)?;
         } else {
             file(context, &mut session, &at, wc, lock, &path, &copy, notify)?;
+        }
+        if kind == NodeKind::Dir && !options.ignore_externals {
+            let all = Some(Depth::Infinity);
+            externals::handle_below(context, wc, lock, &path, all, &mut session, notify)?;
         }
         record_mergeinfo(context, &mut session, &at, wc, lock, &path)
     })?;

@@ -1,6 +1,6 @@
 //! `svn copy`.
 
-use sylvan_client::copy::{self, CopyOptions, Mode};
+use sylvan_client::copy::{self, CopyOptions, FromRepositoryOptions, Mode};
 use sylvan_client::target::{PathOrUrl, Target};
 use sylvan_core::opt::RevisionSpec;
 use sylvan_core::{Error, ErrorCode, Result};
@@ -34,19 +34,22 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let is_working = |spec| matches!(spec, RevisionSpec::Unspecified | RevisionSpec::Working);
     let from_repository =
         any_url || !is_working(inv.start()) || sources.iter().any(|source| !is_working(source.peg));
-    let mut notifier = Notifier::new(Operation::Other, inv.quiet, context.current_dir.clone());
+    let operation = if any_url {
+        Operation::Checkout
+    } else {
+        Operation::Other
+    };
+    let mut notifier = Notifier::new(operation, inv.quiet, context.current_dir.clone());
     let out = &mut env.out;
     let mut notify = |what: &_| notifier.notify(out, what);
     if from_repository {
-        copy::from_repository(
-            &context,
-            &sources,
-            inv.start(),
-            target,
-            inv.parents,
-            &mut notify,
-        )?;
-        return Ok(Exit::Success);
+        let options = FromRepositoryOptions {
+            revision: inv.start(),
+            parents: inv.parents,
+            ignore_externals: inv.ignore_externals,
+        };
+        copy::from_repository(&context, &sources, target, options, &mut notify)?;
+        return notifier.externals_result().map(|()| Exit::Success);
     }
     let paths: Vec<_> = sources
         .iter()
