@@ -288,6 +288,11 @@ impl RepReader {
     }
 
     fn finish(&mut self) -> Result<()> {
+        if let Source::Delta(delta) = &mut self.source
+            && self.delivered > 0
+        {
+            delta.check_end()?;
+        }
         if let Some(md5) = self.md5.take() {
             let actual = Md5(md5.finalize().into());
             if actual != self.expected_md5 {
@@ -594,6 +599,28 @@ impl Delta {
             std::mem::swap(&mut self.text, &mut self.other);
         }
         Ok(true)
+    }
+}
+
+impl Delta {
+    /// Requires that the representation makes no more text: its size is stored apart from it.
+    fn check_end(&mut self) -> Result<()> {
+        let Some(first) = self.levels.first_mut() else {
+            return Ok(());
+        };
+        while first.load(first.chunk)? {
+            if first
+                .header
+                .as_ref()
+                .is_some_and(|header| header.target_len() > 0)
+            {
+                return Err(corrupt(format!(
+                    "Size of a representation is {}, but its text ends before",
+                    first.size
+                )));
+            }
+        }
+        Ok(())
     }
 }
 

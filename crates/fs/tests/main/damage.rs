@@ -86,3 +86,32 @@ fn what_subversion_finds_damaged_we_find() {
         assert!(missed.is_empty(), "{version}: {}", missed.join("\n"));
     }
 }
+
+#[test]
+fn a_size_that_is_too_large_is_found() {
+    let sandbox = Sandbox::new();
+    sandbox.sh(
+        "rm -rf repo; svnadmin create --compatible-version 1.8 repo; mkdir import; \
+         seq 100 >import/numbers; seq 50 >import/more; svn import -q -m x import $URL/trunk; \
+         chmod u+w repo/db/revs/0/1",
+    );
+    assert_eq!(verify(&sandbox), None);
+    let path = sandbox.join("repo/db/revs/0/1");
+    let good = std::fs::read(&path).unwrap();
+    let mut tried = 0;
+    for start in 0..good.len() {
+        let Some(rest) = good[start..].strip_prefix(b"text: 1 ") else {
+            continue;
+        };
+        // The size follows the offset; its first digit becomes one more.
+        let at = rest.iter().position(|byte| *byte == b' ').unwrap();
+        let mut bad = good.clone();
+        bad[start + 8 + at + 1] += 1;
+        std::fs::write(&path, &bad).unwrap();
+        assert!(verify(&sandbox).is_some(), "at {start}");
+        let theirs = sandbox.run("svnadmin", &["verify", "-q", "repo"]);
+        assert!(!theirs.status.success(), "at {start}");
+        tried += 1;
+    }
+    assert_eq!(tried, 4);
+}
