@@ -406,9 +406,13 @@ impl<'a> Fields<'a> {
         let mut rest = data;
         while let Some(line) = take_line(&mut rest).filter(|line| !line.is_empty()) {
             let malformed = || {
-                let text = shown(line);
+                let text = shown(line.split(|byte| *byte == 0).next().unwrap_or_default());
                 corrupt(format!("Found malformed header '{text}' in revision file"))
             };
+            // A line ends for Subversion where a NUL is, and nothing that it writes has one.
+            if line.contains(&0) {
+                return Err(malformed());
+            }
             let at = line
                 .iter()
                 .position(|byte| *byte == b':')
@@ -534,6 +538,11 @@ mod tests {
                 "count: 1",
                 "count 1",
                 "E160004: Found malformed header 'count 1' in revision file",
+            ),
+            (
+                "copyroot: ",
+                "copy\0oot: ",
+                "E160004: Found malformed header 'copy' in revision file",
             ),
         ] {
             let error = parse(&NODE.replace(from, to)).unwrap_err();
