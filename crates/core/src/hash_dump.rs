@@ -12,13 +12,17 @@
 //! # Ok::<(), sylvan_core::Error>(())
 //! ```
 
+use std::io::Write as _;
+
 use crate::{Error, ErrorCode, Props, Result};
 
 /// Writes properties in order of name.
 pub fn write(props: &Props) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in props {
-        out.extend_from_slice(format!("K {}\n{name}\nV {}\n", name.len(), value.len()).as_bytes());
+        out.reserve(name.len() + value.len() + 32);
+        // Writing to bytes in memory cannot fail.
+        let _ = write!(out, "K {}\n{name}\nV {}\n", name.len(), value.len());
         out.extend_from_slice(value);
         out.push(b'\n');
     }

@@ -35,7 +35,10 @@ impl Directory {
     /// [`NodeRevId::parse`] tells.
     pub fn parse(text: &[u8], incremental: bool, owner: &NodeRevId) -> Result<Self> {
         let bad = || corrupt(format!("Directory representation corrupt in '{owner}'"));
-        let mut directory = Self::default();
+        // Hardly an entry takes less.
+        let mut directory = Self {
+            entries: Vec::with_capacity(text.len() / 48 + 1),
+        };
         let mut rest = text;
         loop {
             let line = take_line(&mut rest).ok_or_else(bad)?;

@@ -1,6 +1,7 @@
 //! Writes dump streams.
 
 use std::fmt::Display;
+use std::io::Write as _;
 
 use sylvan_core::path::raw;
 use sylvan_core::{Props, Revnum};
@@ -47,8 +48,9 @@ impl PropBlock {
 
     /// Adds a property.
     pub fn put(&mut self, name: &str, value: &[u8]) {
-        let head = format!("K {}\n{name}\nV {}\n", name.len(), value.len());
-        self.0.extend_from_slice(head.as_bytes());
+        self.0.reserve(name.len() + value.len() + 32);
+        // Writing to bytes in memory cannot fail.
+        let _ = write!(self.0, "K {}\n{name}\nV {}\n", name.len(), value.len());
         self.0.extend_from_slice(value);
         self.0.push(b'\n');
     }
@@ -87,12 +89,13 @@ pub fn revision_record(
         push_header(out, header::CONTENT_LENGTH, block.len());
     }
     out.push(b'\n');
-    out.extend(block.into_iter().flatten());
+    out.extend_from_slice(&block.unwrap_or_default());
     out.push(b'\n');
 }
 
 fn push_header(out: &mut Vec<u8>, name: &str, value: impl Display) {
-    out.extend_from_slice(format!("{name}: {value}\n").as_bytes());
+    // Writing to bytes in memory cannot fail.
+    let _ = writeln!(out, "{name}: {value}");
 }
 
 /// The record of a node, as far as it comes before the text.
@@ -102,7 +105,7 @@ pub struct NodeRecord(Vec<u8>);
 impl NodeRecord {
     /// Begins a record.
     pub fn new(path: &str) -> Self {
-        let mut record = Self::default();
+        let mut record = Self(Vec::with_capacity(path.len() + 480));
         record.push_path(header::NODE_PATH, path);
         record
     }
@@ -143,7 +146,7 @@ impl NodeRecord {
         }
         self.push(header::CONTENT_LENGTH, total);
         self.0.push(b'\n');
-        self.0.extend(props.into_iter().flatten());
+        self.0.extend_from_slice(&props.unwrap_or_default());
         self.0
     }
 }
