@@ -88,7 +88,7 @@ impl ordered::Weight for Event {
 }
 
 /// How many revisions a worker does at a time.
-const BATCH: i64 = 8;
+const BATCH: i64 = 16;
 
 impl Repos {
     /// Writes revisions to `out`.
@@ -115,7 +115,13 @@ impl Repos {
             let mut out = Output::new(events, &buffers);
             dump_batch(self, options, (start, *batch), cancel, &mut out)
         };
-        ordered::run(&batches, options.threads, &work, &mut |event| {
+        // Properties alone are read faster than they are handed over.
+        let threads = if options.revprops_only {
+            1
+        } else {
+            options.threads
+        };
+        ordered::run(&batches, threads, &work, &mut |event| {
             match event {
                 Event::Bytes(bytes) => {
                     out.bytes(&bytes)?;
