@@ -274,6 +274,8 @@ mod tests {
 
     #[test]
     fn statements_use_indexes() {
-        crate::db::tests::check_statements(ALL, &[]);
+        // The tables of another database are there only while a copy is made.
+        let elsewhere = ["ADOPT_PRISTINES", "ADOPT_NODES", "SELECT_ADOPTED"];
+        crate::db::tests::check_statements(ALL, &elsewhere);
     }
 }
