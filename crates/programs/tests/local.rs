@@ -139,4 +139,5 @@ scenes!(
     move_mixed: "move mixed revisions",
     move_changes: "move with changes",
     copy_url: "copy from the repository",
+    revert_met: "revert of a deletion that an update met",
 );

@@ -16,6 +16,7 @@ use crate::work_queue::{Runner, item};
 
 pub use props::{resolve_all as resolve_props, resolve_one as resolve_prop};
 pub use text::resolve as resolve_text;
+pub(crate) use tree::raise_moved_away;
 pub use tree::{TreeChoice, resolve as resolve_tree};
 
 /// Which side a conflict of text or properties is settled for.

@@ -107,7 +107,7 @@ pub(super) fn break_moved_away(
 }
 
 /// Says of each node that was moved out of a tree that its target lags behind.
-fn raise_moved_away(
+pub(crate) fn raise_moved_away(
     db: &Db,
     path: &RelPath,
     conflict: &Conflict,

@@ -147,8 +147,9 @@ impl Reverter<'_, '_> {
     fn run(&mut self, path: &RelPath, depth: Depth) -> Result<()> {
         self.cancel.check()?;
         let wc = self.wc;
+        let mut raised = Vec::new();
         let plan = wc.db().write(|| {
-            let list = rows::revert(wc, path, depth)?;
+            let list = rows::revert(wc, path, depth, &mut raised)?;
             let plan = disk::plan(
                 wc,
                 &self.site,
@@ -170,6 +171,10 @@ impl Reverter<'_, '_> {
             work_queue::run(wc, self.cancel)
         };
         self.tell(&plan);
+        for (path, kind) in raised {
+            let told = Notification::new(wc.local_path(&path), Action::TreeConflict);
+            (self.notify)(&told.kind(kind));
+        }
         done
     }
 

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use rusqlite::params;
 use sylvan_core::{Depth, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result};
 
+use crate::conflict::{Conflict, Operation, Reason};
 use crate::db::write as base_rows;
 use crate::db::{Node, integer, path_column, sqlite_error};
+use crate::resolve::raise_moved_away;
 use crate::working::{self, Within, as_i64};
 use crate::{WorkingCopy, not_found};
 
@@ -25,14 +27,21 @@ pub(super) struct Reverted {
 pub(super) type RevertList = BTreeMap<RelPathBuf, Reverted>;
 
 /// Reverts a node (or the whole tree) in the database.
-pub(super) fn revert(wc: &WorkingCopy, path: &RelPath, depth: Depth) -> Result<RevertList> {
+///
+/// Adds to `raised` the sources of moves that get conflicts of their own.
+pub(super) fn revert(
+    wc: &WorkingCopy,
+    path: &RelPath,
+    depth: Depth,
+    raised: &mut Vec<(RelPathBuf, NodeKind)>,
+) -> Result<RevertList> {
     let Some(node) = wc.db().versioned(path)? else {
         return without_node(wc, path, depth);
     };
     if depth == Depth::Infinity {
         tree(wc, &node)
     } else {
-        one(wc, &node)
+        one(wc, &node, raised)
     }
 }
 
@@ -61,7 +70,11 @@ fn without_children(wc: &WorkingCopy, path: &RelPath) -> Error {
 }
 
 /// Reverts a node alone.
-fn one(wc: &WorkingCopy, node: &Node) -> Result<RevertList> {
+fn one(
+    wc: &WorkingCopy,
+    node: &Node,
+    raised: &mut Vec<(RelPathBuf, NodeKind)>,
+) -> Result<RevertList> {
     let db = wc.db();
     let path = &node.path;
     let Some(top) = node.top() else {
@@ -79,7 +92,7 @@ fn one(wc: &WorkingCopy, node: &Node) -> Result<RevertList> {
         list.entry(path.clone()).or_default().node =
             Some((top.kind, top.op_depth, top.repos_id.is_some()));
         let within = Within::new(path);
-        db.execute(
+        let deletions = db.execute(
             working::RAISE_DELETIONS,
             params![db.wc_id(), within.low, within.high, as_i64(top.op_depth)],
         )?;
@@ -91,12 +104,38 @@ fn one(wc: &WorkingCopy, node: &Node) -> Result<RevertList> {
         if top.moved_here {
             clear_moved_to(wc, path)?;
         }
+        let conflict = list.get(path).and_then(|local| local.conflict.as_deref());
+        if let Some(conflict) = conflict
+            && deletions > 0
+        {
+            raise(wc, path, conflict, raised)?;
+        }
     }
     let key = params![db.wc_id(), path.as_str()];
     if db.execute(working::DELETE_ACTUAL_ONE_BUT_CHANGELIST, key)? == 0 {
         db.execute(working::CLEAR_ACTUAL_ONE_BUT_CHANGELIST, key)?;
     }
     Ok(list)
+}
+
+/// What an update brought to a deleted tree concerns the nodes that were moved out of it, once
+/// the deletion of the tree itself is taken back.
+fn raise(
+    wc: &WorkingCopy,
+    path: &RelPath,
+    conflict: &[u8],
+    raised: &mut Vec<(RelPathBuf, NodeKind)>,
+) -> Result<()> {
+    let conflict = Conflict::parse(conflict)?;
+    let by_update = matches!(conflict.operation, Operation::Update | Operation::Switch);
+    let of_deletion = conflict
+        .tree
+        .as_ref()
+        .is_some_and(|tree| matches!(tree.reason, Reason::Deleted | Reason::Replaced));
+    if by_update && of_deletion {
+        raised.extend(raise_moved_away(wc.db(), path, &conflict)?);
+    }
+    Ok(())
 }
 
 /// Reverts a node and all below it.
