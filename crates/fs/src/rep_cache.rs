@@ -22,6 +22,7 @@ const TABLE: &str = "CREATE TABLE rep_cache (\n  hash TEXT NOT NULL PRIMARY KEY,
 const GET: &str = "SELECT revision, offset, size, expanded_size FROM rep_cache WHERE hash = ?1";
 const SET: &str = "INSERT OR IGNORE INTO rep_cache (hash, revision, offset, size, expanded_size) \
     VALUES (?1, ?2, ?3, ?4, ?5)";
+const NEWEST: &str = "SELECT MAX(revision) FROM rep_cache";
 const IN_RANGE: &str = "SELECT hash, revision, offset, size, expanded_size FROM rep_cache \
     WHERE revision >= ?1 AND revision <= ?2";
 
@@ -216,6 +217,13 @@ impl RepCache {
         self.known = None;
         let removed = self.connection.execute(REMOVE, [youngest.number()]);
         removed.map(drop).map_err(sqlite)
+    }
+
+    /// Returns the newest revision that has a representation here.
+    pub(crate) fn newest(&self) -> Result<Option<Revnum>> {
+        let newest = self.connection.query_row(NEWEST, [], |row| row.get(0));
+        let newest: Option<i64> = newest.map_err(sqlite)?;
+        Ok(newest.and_then(Revnum::new))
     }
 
     /// Gives each representation in revisions from `start` to `end` to `sink`.

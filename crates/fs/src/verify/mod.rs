@@ -91,7 +91,7 @@ impl FileSystem {
     }
 
     /// Checks that each representation that may be shared is where it is said to be, and gives it
-    /// to `checked`.
+    /// to `checked`; and, if all are asked for, that none is newer than the youngest revision.
     ///
     /// # Errors
     /// [`ErrorCode::FS_CORRUPT`], those of indexes, and what `checked` returned.
@@ -114,6 +114,13 @@ impl FileSystem {
             checked(revision)
         };
         self.flush_rep_cache()?;
-        self.with_rep_cache(|cache| cache.each_in_range(start, end, check))
+        self.with_rep_cache(|cache| {
+            if start == Revnum::ZERO
+                && let Some(newest) = cache.newest()?
+            {
+                self.ensure_revision_exists(newest)?;
+            }
+            cache.each_in_range(start, end, check)
+        })
     }
 }

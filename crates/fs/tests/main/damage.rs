@@ -115,3 +115,16 @@ fn a_size_that_is_too_large_is_found() {
     }
     assert_eq!(tried, 4);
 }
+
+#[test]
+fn what_the_cache_of_representations_has_beyond_the_youngest_revision_is_found() {
+    let sandbox = Sandbox::new();
+    sandbox.sh(
+        "seq 100 >numbers; svn import -q -m x numbers $URL/numbers; \
+         echo \"update rep_cache set revision = 50\" | sqlite3 repo/db/rep-cache.db",
+    );
+    let found = verify(&sandbox).unwrap();
+    let theirs = sandbox.run("svnadmin", &["verify", "-q", "repo"]);
+    let theirs = String::from_utf8(theirs.stderr).unwrap();
+    assert!(theirs.contains(found.trim_end()), "{theirs} {found}");
+}
