@@ -71,6 +71,40 @@ fn settle_nodes(
     Ok(())
 }
 
+/// A file whose text is in conflict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConflictFile {
+    /// The file.
+    pub path: Dirent,
+    /// The text before both changes, the local one, and the one that came in, if they are there.
+    pub texts: Option<[Dirent; 3]>,
+}
+
+/// Lists the files at and below `path` whose texts are in conflict.
+///
+/// # Errors
+/// Those of the working copy.
+pub fn files(context: &Context, path: &Dirent, depth: Depth) -> Result<Vec<ConflictFile>> {
+    let path = context.absolute(path);
+    let (wc, at) = WorkingCopy::open(&path, &context.wc)?;
+    let mut found = Vec::new();
+    for node in nodes_in_conflict(&wc, &at, depth)? {
+        let conflict = resolve::conflict(&wc, &node)?;
+        if let Some(text) = conflict.and_then(|conflict| conflict.text) {
+            let local = |path: &RelPathBuf| wc.local_path(path);
+            let texts = match (&text.old, &text.mine, &text.theirs) {
+                (Some(old), Some(mine), Some(theirs)) => {
+                    Some([local(old), local(mine), local(theirs)])
+                }
+                _ => None,
+            };
+            let path = wc.local_path(&node);
+            found.push(ConflictFile { path, texts });
+        }
+    }
+    Ok(found)
+}
+
 /// Lists the nodes in conflict as deep as asked for.
 fn nodes_in_conflict(wc: &WorkingCopy, at: &RelPath, depth: Depth) -> Result<Vec<RelPathBuf>> {
     let found = resolve::conflicted(wc, at)?;

@@ -28,6 +28,21 @@ fn check_uuid_at(session: &mut PooledSession<'_>, expected: &str, url: &Url) -> 
     ))
 }
 
+/// Requires `session` to be of the repository that a working copy comes from.
+///
+/// # Errors
+/// `RA_UUID_MISMATCH`.
+pub(crate) fn check_same(session: &mut PooledSession<'_>, expected: &str) -> Result<()> {
+    let uuid = session.uuid()?;
+    if uuid == expected {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::RA_UUID_MISMATCH,
+        format!("Repository UUID '{uuid}' doesn't match expected UUID '{expected}'"),
+    ))
+}
+
 /// Says that the working copy whose root is `path` comes from URLs that begin with `to` where they
 /// begin with `from`; so do those of its externals that are of the same repository.
 ///
@@ -92,6 +107,10 @@ fn open_root(context: &Context, path: &Dirent) -> Result<WorkingCopy> {
     };
     match WorkingCopy::open(path, &context.wc) {
         Ok((wc, at)) if at.is_root() => Ok(wc),
+        Ok((wc, at)) if wc.db().layers(&at)?.is_empty() => Err(Error::new(
+            ErrorCode::WC_PATH_NOT_FOUND,
+            format!("The node '{path}' was not found."),
+        )),
         Ok((wc, _)) => Err(cannot(&format!("; try relocating '{}' instead", wc.root()))),
         Err(error) if error.code() == ErrorCode::WC_NOT_WORKING_COPY => Err(cannot("")),
         Err(error) => Err(error),

@@ -15,7 +15,7 @@ use sylvan_wc::{WorkingCopy, base, crop, report};
 
 use crate::location::{Location, resolve_url};
 use crate::update::{check_use_commit_times, merge_options, note_restored};
-use crate::{Context, PooledSession, externals};
+use crate::{Context, PooledSession, externals, relocate};
 
 /// What a working copy is switched to, and how.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +56,9 @@ pub fn switch(
         let (rev, session) = WcLock::with(&mut wc, &at, Anchor::Parent, |wc, lock| {
             check_versioned(wc, &at)?;
             let mut session = context.sessions.open(url)?;
+            if let Some(base) = base::node(wc, lock.root())? {
+                relocate::check_same(&mut session, &base.repos_uuid)?;
+            }
             let to = resolve_url(&mut *session, url, options.peg, options.revision)?;
             let switch = Switch {
                 context,

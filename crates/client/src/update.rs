@@ -283,6 +283,8 @@ impl<'c, 'o> Update<'c, 'o> {
             relocate::check_uuid(open, &base.repos_uuid)?;
             relocate::relocate(wc, &base.repos_root, &root)?;
             anchor_url = open.url().clone();
+        } else {
+            relocate::check_same(open, &base.repos_uuid)?;
         }
         let rev = self.revision(wc, at, open)?;
         let options = self.editor_options(wc, anchor, at, rev, &anchor_url, open)?;

@@ -12,7 +12,7 @@ use crate::install::{self, Installed, Source};
 use crate::notify::{Action, Notification, NotifyFn};
 use crate::site::Site;
 use crate::work_queue::{self, FileInfo};
-use crate::{WorkingCopy, pristine};
+use crate::{WorkingCopy, pristine, resolve};
 
 /// What is reported, and how.
 #[derive(Clone, Debug, Default)]
@@ -52,10 +52,15 @@ pub fn entries(
         notify,
         entries: Vec::new(),
         restored: Vec::new(),
+        settled: Vec::new(),
     };
-    let (entries, restored) = wc.db().read(|| reporter.run(target))?;
+    let (entries, restored, settled) = wc.db().read(|| reporter.run(target))?;
     if !restored.is_empty() {
         work_queue::record_files(wc.db(), &restored)?;
+    }
+    for path in settled {
+        // Who removed a file in conflict wants it without.
+        resolve::resolve_text(wc, &path, resolve::Choice::Merged, cancel, &mut |_| {})?;
     }
     Ok(entries)
 }
@@ -71,6 +76,8 @@ struct Reporter<'a, 'n> {
     entries: Vec<ReportEntry>,
     /// Files that were made again, with size and time.
     restored: Vec<FileInfo>,
+    /// Those of them that were in conflict.
+    settled: Vec<RelPathBuf>,
 }
 
 /// A folder whose children are reported.
@@ -86,13 +93,16 @@ struct Dir<'d> {
 }
 
 impl Reporter<'_, '_> {
-    fn run(mut self, target: &RelPath) -> Result<(Vec<ReportEntry>, Vec<FileInfo>)> {
+    fn run(
+        mut self,
+        target: &RelPath,
+    ) -> Result<(Vec<ReportEntry>, Vec<FileInfo>, Vec<RelPathBuf>)> {
         for lock in self.wc.db().locks()? {
             self.tokens
                 .insert((lock.repos_id, lock.repos_path), lock.token);
         }
         self.report_target(target)?;
-        Ok((self.entries, self.restored))
+        Ok((self.entries, self.restored, self.settled))
     }
 
     fn report_target(&mut self, target: &RelPath) -> Result<()> {
@@ -358,6 +368,9 @@ impl Reporter<'_, '_> {
                 )?;
                 if let Installed::Done(Some((size, time))) = installed {
                     self.restored.push((node.path.clone(), size, time));
+                }
+                if node.actual.conflict.is_some() {
+                    self.settled.push(node.path.clone());
                 }
             }
         }

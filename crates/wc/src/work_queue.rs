@@ -197,10 +197,9 @@ impl Runner<'_> {
             // What reads a file cannot be done again when that file is removed.
             let removes =
                 next.1.starts_with(b"(file-remove ") || next.1.starts_with(b"(11 file-remove ");
-            if removes && done.iter().any(|(_, removes)| !removes) || done.len() >= BATCH {
-                if let Err(error) = self.retire(&mut done, &mut recorded) {
-                    break Err(error);
-                }
+            let is_due = removes && done.iter().any(|(_, removes)| !removes) || done.len() >= BATCH;
+            if is_due && let Err(error) = self.retire(&mut done, &mut recorded) {
+                break Err(error);
             }
             match self.dispatch(&next.1) {
                 Ok(file) => recorded.extend(file),

@@ -332,7 +332,7 @@ impl Db {
         if !moves_stay {
             self.move_moves_down(path, own)?;
         }
-        self.copy_base(path, &Copied::default(), own, false, own)
+        self.copy_base(path, &Copied::default(), own, false)
     }
 
     /// Lets a layer have the moves of nodes below it that another one had.
@@ -366,7 +366,6 @@ impl Db {
         above: &Copied,
         last_depth: i64,
         mut shadowed: bool,
-        root_depth: i64,
     ) -> Result<()> {
         let id = self.wc_id();
         let layers = self.layers(path)?;
@@ -396,7 +395,7 @@ impl Db {
                 let key = params![id, path.as_str()];
                 let children = self.rows(SELECT_BASE_CHILDREN, key, |row| path_column(row, 0))?;
                 for child in children.into_iter().flatten() {
-                    self.copy_base(&child, &here, op_depth, shadowed, root_depth)?;
+                    self.copy_base(&child, &here, op_depth, shadowed)?;
                 }
             }
         } else {

@@ -29,6 +29,8 @@ struct Event {
     props: State,
 }
 
+type PropChanges = Vec<(String, Option<Vec<u8>>)>;
+
 /// A node on the way down to the one at hand.
 #[derive(Clone, Copy, Default)]
 struct Step {
@@ -186,12 +188,8 @@ impl<'f> Follow<'f> {
         }
         match new.kind {
             Some(kind) if old.kind != Some(kind) => self.add(to, old.kind, kind)?,
-            Some(NodeKind::Dir) => {
-                if new.props != old.props {
-                    self.alter_dir(to, &old, &new)?;
-                }
-            }
-            Some(_) if new.props != old.props || new.checksum != old.checksum => {
+            Some(NodeKind::Dir) if new.props != old.props => self.alter_dir(to, &old, &new)?,
+            Some(NodeKind::File) if new.props != old.props || new.checksum != old.checksum => {
                 self.alter_file(to, &old, &new)?;
             }
             _ => {}
@@ -481,11 +479,7 @@ impl<'f> Follow<'f> {
         to: &RelPath,
         old: &Side,
         new: &Side,
-    ) -> Result<(
-        Props,
-        Vec<(String, Option<Vec<u8>>)>,
-        merge::props::MergedProps,
-    )> {
+    ) -> Result<(Props, PropChanges, merge::props::MergedProps)> {
         let actual = props::actual(self.db, to)?;
         let changes: Vec<_> = core_props::diff(&old.props, &new.props)
             .into_iter()

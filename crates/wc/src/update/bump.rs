@@ -73,6 +73,9 @@ pub(super) fn finish(db: &Db, bump: &Bump<'_>) -> Result<Vec<(RelPathBuf, NodeKi
 
 /// Returns whether the target is there.
 fn bump_target(db: &Db, bump: &Bump<'_>) -> Result<bool> {
+    if bump.skipped.contains(bump.target) {
+        return Ok(false);
+    }
     let Some(node) = db.node(bump.target)? else {
         return Ok(false);
     };

@@ -386,13 +386,16 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         Ok(())
     }
 
-    /// After a switch, writes unmodified files anew that may show their URL.
+    /// After a switch, writes files anew that may show their URL.
     fn expand_keywords_anew(&self) -> Result<()> {
         let mut files = keywords::files(&lock(&self.env.db), &self.target_path())?;
         let mut kept = Vec::new();
         for (path, layer) in files.drain(..) {
             self.cancel.check()?;
-            if !self.is_modified(&path, &layer)? {
+            if self.is_modified(&path, &layer)? {
+                let items = self.retranslate(&path, &layer.props()?, &layer)?;
+                self.at_once(|_| Ok(items))?;
+            } else {
                 kept.push((path, layer));
             }
         }

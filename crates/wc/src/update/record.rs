@@ -75,10 +75,6 @@ struct DirState {
 }
 
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most entries are files, and they are not moved often"
-)]
 enum Entry {
     Dir(NewDir),
     DirStart {

@@ -405,6 +405,30 @@ impl Editor {
         }
     }
 
+    /// Has the user edit a file.
+    ///
+    /// # Errors
+    /// `CL_NO_EXTERNAL_EDITOR`, `EXTERNAL_PROGRAM` if the editor fails.
+    pub(crate) fn edit_file(&self, path: &Path) -> Result<()> {
+        let command = self.find()?;
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        let command = format!("{command} {}", quoted(&file_name));
+        let status = Command::new("/bin/sh")
+            .args(["-c", &command])
+            .current_dir(path.parent().unwrap_or(Path::new(".")))
+            .status()
+            .map_err(|error| Error::io(&error, "Can't run '/bin/sh'"))?;
+        if status.success() {
+            return Ok(());
+        }
+        // As the C library tells it: the exit code in the second byte.
+        let code = status.code().map_or(-1, |code| code << 8);
+        Err(Error::new(
+            ErrorCode::EXTERNAL_PROGRAM,
+            format!("system('{command}') returned {code}"),
+        ))
+    }
+
     /// Has the user edit `contents` in a file `name` in `dir`; returns what it became, nothing if it
     /// was not changed. The file stays, its path is put into `left`.
     ///

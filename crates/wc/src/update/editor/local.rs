@@ -42,6 +42,11 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         if let Some(pipeline) = &self.pipeline {
             pipeline.flush()?;
         }
+        self.at_once(work)
+    }
+
+    /// Like [`Self::now`], when the pipeline has ended.
+    pub(super) fn at_once(&self, work: impl FnOnce(&Db) -> Result<Vec<Vec<u8>>>) -> Result<()> {
         let items = {
             let db = lock(&self.env.db);
             db.write(|| {

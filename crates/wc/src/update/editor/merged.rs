@@ -321,7 +321,12 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
     }
 
     /// Lists what writes a modified file anew for other keywords or line ends.
-    fn retranslate(&self, path: &RelPath, actual: &Props, layer: &Layer) -> Result<Vec<Vec<u8>>> {
+    pub(super) fn retranslate(
+        &self,
+        path: &RelPath,
+        actual: &Props,
+        layer: &Layer,
+    ) -> Result<Vec<Vec<u8>>> {
         let how = self
             .recipe(actual, layer.repos_path.as_deref(), &layer.changed())
             .translation;
