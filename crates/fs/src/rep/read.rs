@@ -507,6 +507,9 @@ impl Level {
                 return Err(beyond_end());
             }
             let body = self.start + self.at + header.len as u64;
+            // What was read ahead is read into again, once nobody has a part of it.
+            drop(bytes);
+            self.body = Bytes::new();
             self.at += total;
             self.chunk += 1;
             if self.chunk > chunk {
@@ -525,9 +528,10 @@ impl Level {
         if offset < self.ahead_at || offset + len as u64 > end {
             let left = self.start + self.size - offset;
             let count = (AHEAD.max(len) as u64).min(left);
+            let count = usize::try_from(count).unwrap_or(len);
             self.ahead = self
                 .file
-                .read_once(offset, usize::try_from(count).unwrap_or(len))?;
+                .read_into(offset, count, std::mem::take(&mut self.ahead))?;
             self.ahead_at = offset;
         }
         // Within what was read, as was checked.

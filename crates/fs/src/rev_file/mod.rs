@@ -252,6 +252,25 @@ impl RevFile {
         }
     }
 
+    /// As [`RevFile::read_once`], into a buffer that was used before.
+    pub(crate) fn read_into(&self, offset: u64, len: usize, buffer: Bytes) -> Result<Bytes> {
+        let Data::File(file) = &self.data else {
+            return self.read(offset, len);
+        };
+        if offset.saturating_add(len as u64) > self.len {
+            return Err(self.ends_early());
+        }
+        let mut buffer = buffer.try_into_mut().unwrap_or_default();
+        buffer.resize(len, 0);
+        match file.read_exact_at(&mut buffer, offset) {
+            Ok(()) => Ok(buffer.freeze()),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                Err(self.ends_early())
+            }
+            Err(error) => Err(cannot("read", &self.path, &error)),
+        }
+    }
+
     fn ends_early(&self) -> Error {
         corrupt(format!("Unexpected end of file '{}'", self.path.display()))
     }

@@ -176,9 +176,11 @@ fn each_piece(
     mut work: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let mut at = item.offset;
+    let mut piece = bytes::Bytes::new();
     while at < item.end() {
         let len = (item.end() - at).min(PIECE);
-        work(&file.read_once(at, usize::try_from(len).unwrap_or(0))?)?;
+        piece = file.read_into(at, usize::try_from(len).unwrap_or(0), piece)?;
+        work(&piece)?;
         at += len;
     }
     Ok(())
