@@ -17,6 +17,7 @@ mod help;
 mod hostile;
 mod http;
 mod import;
+mod interleave;
 mod interrupt;
 mod local;
 mod merging;
