@@ -8,7 +8,7 @@ use sylvan_core::{Error, ErrorCode, Result};
 use crate::env::{Env, Exit};
 use crate::invocation::Invocation;
 use crate::notify::{Notifier, Operation};
-use crate::targets;
+use crate::{targets, url_ops};
 
 pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let context = env.client(inv)?;
@@ -20,8 +20,14 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         .iter()
         .map(|source| source.target(&context.clock))
         .collect::<Result<_>>()?;
-    let PathOrUrl::Path(target) = last.without_peg()? else {
-        return crate::not_yet(env, inv);
+    let target = match last.without_peg()? {
+        PathOrUrl::Path(target) => target,
+        PathOrUrl::Url(url) => {
+            if sources.iter().all(|source| source.at.is_url()) {
+                return url_ops::copy(env, inv, &context, &sources, url, false);
+            }
+            return crate::not_yet(env, inv);
+        }
     };
     targets::refuse_message(inv)?;
     let any_url = sources.iter().any(|source| source.at.is_url());

@@ -42,6 +42,7 @@ mod status;
 mod switch;
 mod targets;
 mod update;
+mod url_ops;
 mod version;
 mod xml_parts;
 

@@ -6,7 +6,7 @@ use sylvan_core::{Error, ErrorCode, Result};
 use crate::env::{Env, Exit};
 use crate::invocation::Invocation;
 use crate::notify::{Notifier, Operation};
-use crate::targets;
+use crate::{targets, url_ops};
 
 pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let context = env.client(inv)?;
@@ -15,7 +15,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         return Err(Error::from_code(ErrorCode::CL_INSUFFICIENT_ARGS));
     }
     if targets::must_agree(&arguments)? {
-        return crate::not_yet(env, inv);
+        return url_ops::mkdir(env, inv, &context, &arguments);
     }
     targets::refuse_message(inv)?;
     let paths = targets::without_pegs(&arguments)?;

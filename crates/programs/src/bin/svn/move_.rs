@@ -1,7 +1,7 @@
 //! `svn move`.
 
 use sylvan_client::copy::{self, CopyOptions, Mode};
-use sylvan_client::target::PathOrUrl;
+use sylvan_client::target::{PathOrUrl, Target};
 use sylvan_core::opt::RevisionSpec;
 use sylvan_core::{Error, ErrorCode, Result};
 use sylvan_wc::copy::MixedRevisions;
@@ -10,7 +10,7 @@ use crate::delete::may_need_force;
 use crate::env::{Env, Exit};
 use crate::invocation::Invocation;
 use crate::notify::{Notifier, Operation};
-use crate::targets;
+use crate::{targets, url_ops};
 
 pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let context = env.client(inv)?;
@@ -25,8 +25,25 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         ));
     }
     let are_urls = sources.iter().filter(|source| source.at.is_url()).count();
-    let PathOrUrl::Path(target) = &last.at else {
-        return crate::not_yet(env, inv);
+    let target = match &last.at {
+        PathOrUrl::Path(target) => target,
+        PathOrUrl::Url(url) if are_urls == sources.len() => {
+            let sources: Vec<Target> = sources
+                .iter()
+                .map(|source| source.without_peg().cloned())
+                .map(|at| {
+                    let peg = RevisionSpec::Unspecified;
+                    at.map(|at| Target { at, peg })
+                })
+                .collect::<Result<_>>()?;
+            return url_ops::copy(env, inv, &context, &sources, url, true);
+        }
+        PathOrUrl::Url(_) => {
+            return Err(Error::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                "Moves between the working copy and the repository are not supported",
+            ));
+        }
     };
     targets::refuse_message(inv)?;
     let paths = targets::without_pegs(sources)?;

@@ -20,7 +20,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     }
     let paths = targets::without_pegs(&arguments)?;
     if inv.revprop {
-        return crate::not_yet(env, inv);
+        return crate::url_ops::revprop(env, inv, &context, name, None, &arguments);
     }
     if inv.start() != RevisionSpec::Unspecified {
         return Err(Error::new(

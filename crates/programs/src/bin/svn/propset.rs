@@ -36,7 +36,7 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let value = value(inv, name, &given)?;
     let arguments = targets::read_after(env, inv, &context, operands)?;
     if inv.revprop {
-        return crate::not_yet(env, inv);
+        return crate::url_ops::revprop(env, inv, &context, name, Some(&value), &arguments);
     }
     let paths = paths(inv, name, &value, &arguments)?;
     warn_about_binary(env, &context, name, &value, &paths)?;
