@@ -58,6 +58,8 @@ pub struct CommitEditor<'a> {
     repos: &'a Repos,
     options: CommitEditorOptions<'a>,
     txn: Option<Txn>,
+    /// Something may be locked; otherwise nothing is looked up before the commit itself.
+    has_locks: bool,
     dirs: HashMap<Token, Dir>,
     files: HashMap<Token, File>,
     /// The file whose content is being written; there can be only one.
@@ -101,6 +103,7 @@ impl<'a> CommitEditor<'a> {
             repos,
             options,
             txn: None,
+            has_locks: repos.fs().was_ever_locked()?,
             dirs: HashMap::new(),
             files: HashMap::new(),
             writing: None,
@@ -137,6 +140,16 @@ impl<'a> CommitEditor<'a> {
             Needs::Write | Needs::WriteTree => ErrorCode::AUTHZ_UNWRITABLE,
         };
         Err(Error::new(code, "Access denied"))
+    }
+
+    /// Checks that no lock forbids a change, as the commit will do again.
+    fn check_lock(&self, path: &RelPath, recurse: bool) -> Result<()> {
+        if !self.has_locks {
+            return Ok(());
+        }
+        let now = (self.options.clock)();
+        let fs = self.repos.fs();
+        fs.allow_locked_operation(path, recurse, &self.options.access, now)
     }
 
     /// Checks that a node is as it was in the revision that the client has.
@@ -187,6 +200,7 @@ impl<'a> CommitEditor<'a> {
         self.allow(write, &full)?;
         self.allow(Needs::Write, &parent)?;
         let Some(source) = copy_from else {
+            self.check_lock(&full, true)?;
             let txn = self.txn()?;
             match kind {
                 NodeKind::Dir => txn.make_dir(&full)?,
@@ -201,6 +215,7 @@ impl<'a> CommitEditor<'a> {
         }
         let root = self.repos.fs().revision_root(source.rev)?;
         self.allow(read, &source.path)?;
+        self.check_lock(&full, true)?;
         self.txn()?.copy(&root, &source.path, &full)?;
         Ok(full)
     }
@@ -211,6 +226,7 @@ impl<'a> CommitEditor<'a> {
         let path = path.clone();
         if !*may_write {
             self.allow(Needs::Write, &path)?;
+            self.check_lock(&path, false)?;
             if let Some(file) = self.files.get_mut(&file) {
                 file.may_write = true;
             }
@@ -302,6 +318,7 @@ impl Editor for CommitEditor<'_> {
         if let Some(rev) = rev {
             self.check_up_to_date(&full, kind, rev)?;
         }
+        self.check_lock(&full, true)?;
         self.txn()?.delete(&full)
     }
 

@@ -302,6 +302,14 @@ impl FileSystem {
         Ok(file::stat(&path)?.mode)
     }
 
+    /// Tells whether anything was ever locked.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn was_ever_locked(&self) -> Result<bool> {
+        file::exists(&self.layout().file(layout::LOCKS))
+    }
+
     /// Checks that `access` may change a path, and what is below it if `recurse`.
     ///
     /// # Errors

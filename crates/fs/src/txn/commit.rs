@@ -156,9 +156,7 @@ impl Txn {
     ) -> Result<()> {
         // Who brings history back, and not a client's change, does not ask for it. Mostly nobody
         // ever locked anything.
-        if !self.props.contains_key(CHECK_LOCKS)
-            || !file::exists(&self.fs.layout().file(layout::LOCKS))?
-        {
+        if !self.props.contains_key(CHECK_LOCKS) || !self.fs.was_ever_locked()? {
             return Ok(());
         }
         let mut verified: Option<&RelPathBuf> = None;

@@ -99,7 +99,7 @@ impl<F: FnMut(LockItem) -> Result<()>> Handler for LocksReport<F> {
     }
 }
 
-/// Reads a `D:lockdiscovery` from a `PROPFIND` of one resource.
+/// Reads a `D:lockdiscovery` from a `PROPFIND` of one resource, or from what answers a `LOCK`.
 #[derive(Debug, Default)]
 pub struct LockDiscovery {
     /// The token, if there is a lock.
@@ -132,7 +132,7 @@ impl Handler for LockDiscovery {
             return Ok(None);
         }
         Ok(match (parent, local) {
-            (None, "multistatus")
+            (None, "multistatus" | "prop")
             | (Some(Outside), "response" | "propstat" | "prop" | "lockdiscovery") => {
                 Some((Outside, Gather::Nothing))
             }

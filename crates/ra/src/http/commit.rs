@@ -35,8 +35,6 @@ enum Way {
 struct Dir {
     path: RelPathBuf,
     base: Option<Revnum>,
-    /// It is new and without history.
-    is_new: bool,
     props: Changes,
 }
 
@@ -408,7 +406,6 @@ impl Editor for CommitEditor<'_> {
         let dir = Dir {
             path: RelPathBuf::root(),
             base,
-            is_new: false,
             props: Changes::new(),
         };
         self.dirs.insert(root, dir);
@@ -461,7 +458,6 @@ impl Editor for CommitEditor<'_> {
         let new = Dir {
             path: path.to_owned(),
             base: None,
-            is_new: copy_from.is_none(),
             props: Changes::new(),
         };
         self.dirs.insert(dir, new);
@@ -478,7 +474,6 @@ impl Editor for CommitEditor<'_> {
         let opened = Dir {
             path: path.to_owned(),
             base,
-            is_new: false,
             props: Changes::new(),
         };
         self.dirs.insert(dir, opened);
@@ -512,8 +507,6 @@ impl Editor for CommitEditor<'_> {
         copy_from: Option<CopyFrom>,
         file: Token,
     ) -> Result<()> {
-        let parent_is_new = self.dirs.get(&parent).is_some_and(|dir| dir.is_new);
-        let _ = parent_is_new;
         if let Some(from) = &copy_from {
             self.copy(path, from, false)?;
         }

@@ -127,8 +127,19 @@ impl<'a> Transmitter<'a> {
             false => self.base(path, &node)?,
         };
         let sent = self.send(path, &props, base, format, editor, file, cancel)?;
-        editor.close_file(file, Some(sent.md5))?;
+        // Some ways to a repository send the text only now.
+        editor
+            .close_file(file, Some(sent.md5))
+            .map_err(|error| match error.code() {
+                ErrorCode::CHECKSUM_MISMATCH => error,
+                _ => self.preparing(path, error),
+            })?;
         Ok(sent)
+    }
+
+    fn preparing(&self, path: &RelPath, error: Error) -> Error {
+        let local = self.wc.local_path(path);
+        error.context(format!("While preparing '{local}' for commit"))
     }
 
     /// Opens the text that a delta is against.
@@ -166,11 +177,8 @@ impl<'a> Transmitter<'a> {
         file: Token,
         cancel: &Cancel,
     ) -> Result<SentText> {
-        let preparing = |error: Error| {
-            let local = self.wc.local_path(path);
-            error.context(format!("While preparing '{local}' for commit"))
-        };
-        let mut outlet = Outlet::begin(editor, file, base, format)?;
+        let preparing = |error| self.preparing(path, error);
+        let mut outlet = Outlet::begin(editor, file, base, format).map_err(preparing)?;
         let mut source = self.open(path, props).map_err(preparing)?;
         let mut taken = Taken::new(source.size <= IN_MEMORY);
         let read = source.read(&self.store, &mut taken, &mut outlet, cancel);
