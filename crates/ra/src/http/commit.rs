@@ -503,7 +503,7 @@ impl Editor for CommitEditor<'_> {
     fn add_file(
         &mut self,
         path: &RelPath,
-        parent: Token,
+        _: Token,
         copy_from: Option<CopyFrom>,
         file: Token,
     ) -> Result<()> {
