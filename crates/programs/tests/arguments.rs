@@ -306,7 +306,7 @@ fn words_that_are_no_text() {
 #[test]
 fn subcommands_to_come_say_so() {
     let pair = Pair::new(SVN);
-    let run = pair.run_ours(&["commit", "-m", "x"]);
+    let run = pair.run_ours(&["merge", "x"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
         (
