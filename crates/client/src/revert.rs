@@ -1,6 +1,6 @@
 //! `svn revert`.
 
-use sylvan_core::{Dirent, ErrorCode, Result};
+use sylvan_core::{Dirent, ErrorCode, RelPath, Result};
 use sylvan_wc::WorkingCopy;
 use sylvan_wc::lock::{Anchor, WcLock};
 use sylvan_wc::notify::{Action, Notification, NotifyFn};
@@ -38,7 +38,8 @@ fn revert_one(
     let abspath = context.absolute(path);
     let (mut wc, target) = WorkingCopy::open(&abspath, &context.wc)?;
     let cancel = &context.cancel;
-    let done = WcLock::with(&mut wc, &target, Anchor::Parent, |wc, lock| {
+    let above = target.parent().unwrap_or(RelPath::ROOT);
+    let done = WcLock::with(&mut wc, above, Anchor::Node, |wc, lock| {
         sylvan_wc::revert::revert(wc, lock, &target, options, cancel, notify)
     });
     match done {

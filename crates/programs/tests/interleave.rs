@@ -130,7 +130,8 @@ impl Session {
             5 => words(&["mkdir", &self.new_path("wc")]),
             6 => words(&["delete", &self.path("wc", None)]),
             7 => words(&["delete", "--force", &self.path("wc", None)]),
-            8 => words(&["delete", "--keep-local", &self.path("wc", None)]),
+            // Not of folders: Subversion removes what was kept in one when its deletion comes in.
+            8 => words(&["delete", "--keep-local", &self.path("wc", Some(false))]),
             9 | 10 => words(&["copy", &self.path("wc", None), &self.new_path("wc")]),
             11 | 12 => words(&["move", &self.path("wc", None), &self.new_path("wc")]),
             13 => words(&[
@@ -211,8 +212,13 @@ impl Session {
         let _ = writeln!(self.log, "{}: {who}: {step:?}", self.number);
         match &step {
             Step::Svn(args) => {
-                let theirs = self.run(&self.pair.theirs(), Path::new("svn"), args);
-                let ours = self.run(&self.pair.ours(), Path::new(program), args);
+                let mut theirs = self.run(&self.pair.theirs(), Path::new("svn"), args);
+                let mut ours = self.run(&self.pair.ours(), Path::new(program), args);
+                if ["update", "switch", "revert"].contains(&&*args[0]) {
+                    // In which order changes come in depends on where they are in the repository.
+                    sort_lines(&mut theirs.stdout);
+                    sort_lines(&mut ours.stdout);
+                }
                 assert_eq!(theirs, ours, "what is told differs\n{}", self.log);
             }
             Step::Other(script) => {
@@ -279,6 +285,12 @@ impl Session {
             self.log
         );
     }
+}
+
+fn sort_lines(text: &mut String) {
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    *text = lines.join("\n");
 }
 
 /// Leaves out what differs between two runs of the same program.

@@ -12,7 +12,7 @@ use sylvan_core::{Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result};
 use sylvan_io::Cancel;
 
 use crate::db::write as rows;
-use crate::db::{Db, NodeState, sqlite_error};
+use crate::db::{Db, sqlite_error};
 use crate::{WorkingCopy, work_queue};
 use owner::{DeadOwner, Owner};
 
@@ -198,18 +198,21 @@ fn lock_root(wc: &WorkingCopy, path: &RelPath, anchor: Anchor) -> Result<RelPath
     let node = wc.db().node(path)?;
     let state = node.as_ref().map(crate::db::Node::state);
     let layer = node.as_ref().and_then(crate::db::Node::top);
-    let there = !matches!(
-        state,
-        None | Some(NodeState::NotPresent | NodeState::Excluded | NodeState::ServerExcluded)
-    );
+    let there = state.is_some_and(|state| !state.is_hidden());
     let is_dir = there && layer.is_some_and(|layer| layer.kind == NodeKind::Dir);
     if is_dir && (anchor == Anchor::Node || is_switched(wc.db(), path)?) {
         return Ok(path.to_owned());
     }
     if !there {
+        // A deleted folder can be locked, as long as something stands for it.
         let folder = wc.db().node(parent)?;
-        let folder = folder.as_ref().and_then(crate::db::Node::top);
-        if folder.is_none_or(|layer| layer.kind != NodeKind::Dir || !layer.presence.is_present()) {
+        let is_folder = folder.is_some_and(|folder| {
+            !folder.state().is_hidden() && folder.top().is_some_and(|top| top.kind == NodeKind::Dir)
+        });
+        if !is_folder && anchor == Anchor::Node {
+            return Err(crate::not_found(wc, parent));
+        }
+        if !is_folder {
             return Err(Error::new(
                 ErrorCode::WC_NOT_WORKING_COPY,
                 format!("'{}' is not a working copy", wc.local_path(path)),
