@@ -186,10 +186,7 @@ impl Setter<'_> {
             Some(value) => props.insert(name.to_owned(), value),
             None => props.remove(name),
         };
-        // A plain addition has no pristine properties to be the same as.
-        let has_pristine = node.layer.op_depth == 0 || node.layer.repos_id.is_some();
-        let same = props == pristine && (has_pristine || !props.is_empty());
-        db.put_actual_props(&node.path, (!same).then_some(&props))?;
+        db.put_actual_props(&node.path, (props != pristine).then_some(&props))?;
         if forget_file_info {
             db.execute(
                 working::FORGET_FILE_INFO,
