@@ -311,7 +311,7 @@ fn subcommands_to_come_say_so() {
         (run.code, run.stderr.as_str()),
         (
             1,
-            "svn: E200007: Subcommand 'commit' is not implemented yet\n"
+            "svn: E200007: Subcommand 'merge' is not implemented yet\n"
         )
     );
 }

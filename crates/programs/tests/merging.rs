@@ -67,12 +67,13 @@ impl Stage {
 }
 
 /// Leaves out what differs for good reason: where the copies are, names of temporary files, and what
-/// Subversion tells of its search for moves.
+/// Subversion tells of its search for moves, of which empty lines stay.
 fn normal(text: &str, stage: &Stage) -> String {
     let mut kept = String::new();
     for line in text.replace('\r', "\n").lines() {
         let skipped = line.starts_with("Searching tree conflict details")
-            || line.trim_start().starts_with("Checking r");
+            || line.trim_start().starts_with("Checking r")
+            || line.trim().is_empty();
         if !skipped {
             kept.push_str(line);
             kept.push('\n');
@@ -87,7 +88,7 @@ fn normal(text: &str, stage: &Stage) -> String {
             .map_or(kept.len(), |end| at + end);
         kept.replace_range(at..end, "TEMPORARY");
     }
-    kept.replace("\n\n", "\n")
+    kept
 }
 
 fn play(name: &str, lines: &[&str]) {

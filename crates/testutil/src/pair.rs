@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
+use sylvan_core::skel::Skel;
 
 /// Two folders with the same content, one for the program under test and one for Debian's svn, in
 /// which the same commands are run and must do the same.
@@ -326,6 +327,40 @@ fn sorted_inherited(skel: &[u8]) -> String {
     format!("({})", folders.join(" "))
 }
 
+/// Shows a conflict with the names and properties of a property conflict in order; Subversion writes
+/// them as its hash tables have them.
+fn sorted_conflict(stored: &[u8]) -> String {
+    let sorted = |part: &Skel| match part.elements() {
+        Some([kind, _, names, _, ..]) if kind.is_atom("prop") && names.elements().is_some() => {
+            let parts = part.elements().unwrap_or_default().iter().enumerate();
+            Skel::list(parts.map(|(at, list)| sorted_in(list, if at == 2 { 1 } else { 2 })))
+        }
+        _ => part.clone(),
+    };
+    let shown = match Skel::parse(stored) {
+        Ok(skel) => match skel.elements() {
+            Some([operation, conflicts]) => Skel::list([
+                operation.clone(),
+                Skel::list(conflicts.elements().unwrap_or_default().iter().map(sorted)),
+            ])
+            .to_bytes(),
+            _ => stored.to_vec(),
+        },
+        Err(_) => stored.to_vec(),
+    };
+    shown.escape_ascii().to_string()
+}
+
+/// Sorts the groups of so many atoms in a list.
+fn sorted_in(list: &Skel, size: usize) -> Skel {
+    let Some(elements) = list.elements() else {
+        return list.clone();
+    };
+    let mut groups: Vec<_> = elements.chunks(size).collect();
+    groups.sort_by_key(|group| group[0].to_bytes());
+    Skel::list(groups.concat())
+}
+
 /// Takes an atom: a name as it stands, or its length and its bytes.
 fn next_atom(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.trim_ascii_start();
@@ -375,6 +410,8 @@ fn table_rows(db: &Connection, table: &str, left_out: &[&str], presence: &[&str]
                         sorted_properties(bytes)
                     } else if name == "inherited_props" {
                         sorted_inherited(bytes)
+                    } else if name == "conflict_data" {
+                        sorted_conflict(bytes)
                     } else {
                         bytes.escape_ascii().to_string()
                     }
