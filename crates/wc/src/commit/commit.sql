@@ -30,14 +30,6 @@ JOIN nodes s ON s.wc_id = n.wc_id AND s.local_relpath = n.local_relpath
 WHERE n.wc_id = ?1 AND n.op_depth = ?5 AND s.moved_to IS NOT NULL
   AND (n.local_relpath = ?2 OR (n.local_relpath > ?3 AND n.local_relpath < ?4))
 
--- name: CLEAR_MOVED_HERE
-UPDATE nodes SET moved_here = NULL
-WHERE wc_id = ?1 AND op_depth = ?5
-  AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))
-
--- name: CLEAR_MOVED_TO
-UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2
-
 -- name: DELETE_ALL_LAYERS
 DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2
 
@@ -77,14 +69,6 @@ VALUES (?1, ?2, 0, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
 -- name: KEEP_CHANGELIST
 REPLACE INTO actual_node (wc_id, local_relpath, parent_relpath, changelist)
 VALUES (?1, ?2, ?3, ?4)
-
--- name: CLEAR_CHANGELIST
-UPDATE actual_node SET changelist = NULL WHERE wc_id = ?1 AND local_relpath = ?2
-
--- name: DELETE_EMPTY_ACTUAL
-DELETE FROM actual_node
-WHERE wc_id = ?1 AND local_relpath = ?2 AND changelist IS NULL AND properties IS NULL
-  AND conflict_data IS NULL
 
 -- name: DELETE_LOCKS_BELOW
 DELETE FROM lock

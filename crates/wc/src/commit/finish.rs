@@ -8,9 +8,8 @@ use sylvan_io::Cancel;
 use sylvan_io::file::FileKind;
 
 use super::{
-    APPLY_TO_BASE, CLEAR_CHANGELIST, CLEAR_MOVED_HERE, CLEAR_MOVED_TO, DELETE_ALL_LAYERS,
-    DELETE_EMPTY_ACTUAL, DELETE_LOCKS_BELOW, DELETE_SHADOWED, DESCENDANTS_TO_BASE, Item,
-    KEEP_CHANGELIST, SELECT_MOVED_SOURCES, SentText, UPDATE_ORIGIN,
+    APPLY_TO_BASE, DELETE_ALL_LAYERS, DELETE_LOCKS_BELOW, DELETE_SHADOWED, DESCENDANTS_TO_BASE,
+    Item, KEEP_CHANGELIST, SELECT_MOVED_SOURCES, SentText, UPDATE_ORIGIN,
 };
 use crate::db::write::{self as rows, BaseRow, below};
 use crate::db::{Db, Layer, Node, Presence, corrupt, path_column};
@@ -101,9 +100,7 @@ impl Step<'_> {
             self.unlock(&item.path)?;
         }
         if !self.how.keep_changelists {
-            let key = params![self.db.wc_id(), item.path.as_str()];
-            self.db.execute(CLEAR_CHANGELIST, key)?;
-            self.db.execute(DELETE_EMPTY_ACTUAL, key)?;
+            self.db.clear_changelist(&item.path)?;
         }
         Ok(())
     }
@@ -206,11 +203,7 @@ impl Step<'_> {
         let (id, path) = (self.db.wc_id(), &node.path);
         let (low, high) = below(path);
         for (_, to) in self.moved_sources(path, 0)? {
-            let (to_low, to_high) = below(&to);
-            self.db.execute(
-                CLEAR_MOVED_HERE,
-                params![id, to.as_str(), to_low, to_high, depth_of(&to)],
-            )?;
+            self.db.clear_moved_here(&to)?;
         }
         let layers = self
             .db
@@ -241,8 +234,7 @@ impl Step<'_> {
             self.moved_from(path, place, &moves)?;
         }
         if top.moved_here {
-            self.db
-                .execute(CLEAR_MOVED_TO, params![id, path.as_str()])?;
+            self.db.clear_move_to(path)?;
         }
         Ok(())
     }

@@ -18,7 +18,6 @@ statements!("layers.sql":
     INSERT_DELETIONS_OF_BASE,
     DELETE_LAYER,
     DELETE_TOP_WORKING,
-    CLEAR_MOVED_TO,
     CLEAR_MOVED_HERE,
     SELECT_MOVED_OUT,
     SELECT_MOVED_OF_BASE,
@@ -32,12 +31,13 @@ statements!("layers.sql":
     COPY_LAYER,
     INSERT_NOT_PRESENT,
     SET_MOVED_TO,
+    CLEAR_MOVE_TO,
     HAS_SERVER_EXCLUDED,
     UPDATE_ACTUAL_PROPS,
     INSERT_ACTUAL_PROPS,
     UPDATE_ACTUAL_CONFLICT,
     INSERT_ACTUAL_CONFLICT,
-    DELETE_EMPTY_ACTUAL,
+    DELETE_ACTUAL_IF_EMPTY,
     SELECT_CONFLICTS,
 );
 
@@ -114,36 +114,57 @@ impl Db {
         if let Some(target) = &lowest.moved_to {
             self.clear_moved_here(target)?;
         }
-        let key = params![self.wc_id(), path.as_str(), lowest.op_depth];
         if lowest.presence.as_deref() == Some(Presence::BaseDeleted.as_str()) {
-            self.execute(DELETE_LAYER, key)?;
+            self.delete_layer(path, lowest.op_depth)?;
         } else if lowest.moved_to.is_some() {
-            self.execute(CLEAR_MOVED_TO, key)?;
+            self.set_moved_to(path, lowest.op_depth, None)?;
         }
         Ok(())
     }
 
-    /// Makes a move's target a copy.
-    pub(crate) fn clear_moved_here(&self, target: &RelPath) -> Result<()> {
+    /// Removes one layer of a node.
+    pub(crate) fn delete_layer(&self, path: &RelPath, op_depth: i64) -> Result<()> {
+        let key = params![self.wc_id(), path.as_str(), op_depth];
+        self.execute(DELETE_LAYER, key)?;
+        Ok(())
+    }
+
+    /// Makes a deletion the source of a move, or a mere deletion again.
+    pub(crate) fn set_moved_to(
+        &self,
+        source: &RelPath,
+        delete_depth: i64,
+        target: Option<&RelPath>,
+    ) -> Result<()> {
+        let target = target.map(RelPath::as_str);
+        let key = params![self.wc_id(), source.as_str(), delete_depth, target];
+        self.execute(SET_MOVED_TO, key)?;
+        Ok(())
+    }
+
+    /// Makes the source of the move to `target` a mere deletion.
+    pub(crate) fn clear_move_to(&self, target: &RelPath) -> Result<()> {
+        self.execute(CLEAR_MOVE_TO, params![self.wc_id(), target.as_str()])?;
+        Ok(())
+    }
+
+    /// Makes a move's target a copy; returns of how many nodes.
+    pub(crate) fn clear_moved_here(&self, target: &RelPath) -> Result<usize> {
         let (low, high) = below(target);
         self.execute(
             CLEAR_MOVED_HERE,
             params![self.wc_id(), target.as_str(), low, high, depth(target)],
-        )?;
-        Ok(())
+        )
     }
 
-    /// Makes a move a copy and a deletion.
+    /// Makes a move a copy and a deletion; returns of how many nodes the copy is.
     pub(crate) fn break_move(
         &self,
         source: &RelPath,
         delete_depth: i64,
         target: &RelPath,
-    ) -> Result<()> {
-        self.execute(
-            CLEAR_MOVED_TO,
-            params![self.wc_id(), source.as_str(), delete_depth],
-        )?;
+    ) -> Result<usize> {
+        self.set_moved_to(source, delete_depth, None)?;
         self.clear_moved_here(target)
     }
 
@@ -350,12 +371,8 @@ impl Db {
             if op_depth == layer {
                 continue;
             }
-            let id = self.wc_id();
-            self.execute(CLEAR_MOVED_TO, params![id, source.as_str(), op_depth])?;
-            self.execute(
-                SET_MOVED_TO,
-                params![id, source.as_str(), layer, target.as_str()],
-            )?;
+            self.set_moved_to(&source, op_depth, None)?;
+            self.set_moved_to(&source, layer, Some(&target))?;
         }
         Ok(())
     }
@@ -409,23 +426,27 @@ impl Db {
         Ok(())
     }
 
-    /// Gives a node local properties, or none of its own.
-    pub(crate) fn set_actual_props(&self, path: &RelPath, local: Option<&Props>) -> Result<()> {
+    /// Sets the local properties of a node; `None` says that they are the pristine ones.
+    pub(crate) fn put_actual_props(&self, path: &RelPath, local: Option<&Props>) -> Result<()> {
         let key = (self.wc_id(), path.as_str());
         let stored = local.map(props::to_skel);
         let changed = self.execute(UPDATE_ACTUAL_PROPS, params![key.0, key.1, stored])?;
-        if stored.is_none() {
-            if changed > 0 {
-                self.execute(DELETE_EMPTY_ACTUAL, key)?;
+        match stored {
+            None if changed > 0 => self.delete_actual_if_empty(path),
+            Some(stored) if changed == 0 => {
+                self.execute(
+                    INSERT_ACTUAL_PROPS,
+                    params![key.0, key.1, stored, parent(path)],
+                )?;
+                Ok(())
             }
-            return Ok(());
+            _ => Ok(()),
         }
-        if changed == 0 {
-            self.execute(
-                INSERT_ACTUAL_PROPS,
-                params![key.0, key.1, stored, parent(path)],
-            )?;
-        }
+    }
+
+    /// Removes the row of what is local to a node if it says nothing.
+    pub(crate) fn delete_actual_if_empty(&self, path: &RelPath) -> Result<()> {
+        self.execute(DELETE_ACTUAL_IF_EMPTY, params![self.wc_id(), path.as_str()])?;
         Ok(())
     }
 
@@ -461,8 +482,7 @@ impl Db {
         let key = (self.wc_id(), path.as_str());
         let none: Option<&[u8]> = None;
         self.execute(UPDATE_ACTUAL_CONFLICT, params![key.0, key.1, none])?;
-        self.execute(DELETE_EMPTY_ACTUAL, key)?;
-        Ok(())
+        self.delete_actual_if_empty(path)
     }
 }
 

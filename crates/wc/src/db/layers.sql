@@ -30,10 +30,6 @@ WHERE wc_id = ?1 AND local_relpath = ?2
   AND op_depth = (SELECT MAX(op_depth) FROM nodes
                   WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth > 0)
 
--- name: CLEAR_MOVED_TO
-UPDATE nodes SET moved_to = NULL
-WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = ?3
-
 -- name: CLEAR_MOVED_HERE
 UPDATE nodes SET moved_here = NULL
 WHERE wc_id = ?1 AND op_depth = ?5
@@ -144,6 +140,10 @@ WHERE wc_id = ?1 AND op_depth = 0 AND presence = 'server-excluded'
   AND (local_relpath = ?2 OR local_relpath > ?3 AND local_relpath < ?4)
 LIMIT 1
 
+-- name: CLEAR_MOVE_TO
+-- The move whose target is ?2 is a deletion.
+UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2
+
 -- name: UPDATE_ACTUAL_PROPS
 UPDATE actual_node SET properties = ?3 WHERE wc_id = ?1 AND local_relpath = ?2
 
@@ -158,10 +158,11 @@ UPDATE actual_node SET conflict_data = ?3 WHERE wc_id = ?1 AND local_relpath = ?
 INSERT INTO actual_node (wc_id, local_relpath, conflict_data, parent_relpath)
 VALUES (?1, ?2, ?3, ?4)
 
--- name: DELETE_EMPTY_ACTUAL
+-- name: DELETE_ACTUAL_IF_EMPTY
 DELETE FROM actual_node
 WHERE wc_id = ?1 AND local_relpath = ?2
-  AND properties IS NULL AND conflict_data IS NULL AND changelist IS NULL
+  AND properties IS NULL AND conflict_data IS NULL AND changelist IS NULL AND text_mod IS NULL
+  AND older_checksum IS NULL AND right_checksum IS NULL AND left_checksum IS NULL
 
 -- name: SELECT_CONFLICTS
 SELECT local_relpath FROM actual_node

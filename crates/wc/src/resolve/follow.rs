@@ -492,7 +492,7 @@ impl<'f> Follow<'f> {
                 .map(|(name, value)| (name.as_str(), value.as_ref())),
         );
         let local = (merged.props != new.props).then_some(&merged.props);
-        self.db.set_actual_props(to, local)?;
+        self.db.put_actual_props(to, local)?;
         Ok((actual, changes, merged))
     }
 

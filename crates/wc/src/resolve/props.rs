@@ -83,7 +83,7 @@ fn resolve(
     apply(wc, &site, cancel, |db| {
         put(db, path, &conflict)?;
         let pristine = pristine(db, path)?;
-        db.set_actual_props(path, (local != pristine).then_some(&local))?;
+        db.put_actual_props(path, (local != pristine).then_some(&local))?;
         Ok(items)
     })?;
     Ok(did)

@@ -96,13 +96,13 @@ fn one(
             working::RAISE_DELETIONS,
             params![db.wc_id(), within.low, within.high, as_i64(top.op_depth)],
         )?;
-        db.execute(working::DELETE_LAYER, key)?;
+        db.delete_layer(path, as_i64(top.op_depth))?;
         db.execute(
             working::DELETE_ORPHANED_WC_LOCKS,
             params![db.wc_id(), path.as_str(), path.as_str(), path.as_str()],
         )?;
         if top.moved_here {
-            clear_moved_to(wc, path)?;
+            db.clear_move_to(path)?;
         }
         let conflict = list.get(path).and_then(|local| local.conflict.as_deref());
         if let Some(conflict) = conflict
@@ -182,10 +182,10 @@ fn tree(wc: &WorkingCopy, node: &Node) -> Result<RevertList> {
         |row| Ok(path_column(row, 0)?.unwrap_or_default()),
     )?;
     for target in here {
-        clear_moved_to(wc, &target)?;
+        wc.db().clear_move_to(&target)?;
     }
     if node.is_op_root() && top.moved_here {
-        clear_moved_to(wc, path)?;
+        db.clear_move_to(path)?;
     }
     Ok(list)
 }
@@ -285,31 +285,9 @@ pub(super) fn break_move(
     op_depth: usize,
     to: &RelPath,
 ) -> Result<()> {
-    let db = wc.db();
-    db.execute(
-        working::SET_MOVED_TO,
-        params![db.wc_id(), from.as_str(), as_i64(op_depth), None::<&str>],
-    )?;
-    let within = Within::new(to);
-    let cleared = db.execute(
-        working::CLEAR_MOVED_HERE,
-        params![
-            db.wc_id(),
-            to.as_str(),
-            within.low,
-            within.high,
-            as_i64(to.depth())
-        ],
-    )?;
+    let cleared = wc.db().break_move(from, as_i64(op_depth), to)?;
     if cleared == 0 {
         return Err(not_found(wc, to));
     }
-    Ok(())
-}
-
-/// Makes a deletion of the source of the move to `target`.
-fn clear_moved_to(wc: &WorkingCopy, target: &RelPath) -> Result<()> {
-    let key = params![wc.db().wc_id(), target.as_str()];
-    wc.db().execute(working::CLEAR_TARGET, key)?;
     Ok(())
 }

@@ -394,7 +394,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             self.cancel.check()?;
             if self.is_modified(&path, &layer)? {
                 let items = self.retranslate(&path, &layer.props()?, &layer)?;
-                self.at_once(|_| Ok(items))?;
+                self.now(|_| Ok(items))?;
             } else {
                 kept.push((path, layer));
             }

@@ -124,8 +124,12 @@ impl<'s, 'e: 's, 'a: 'e> Pipeline<'s, 'e, 'a> {
         Ok(())
     }
 
-    /// Waits until all that was recorded so far is in the database.
+    /// Waits until all that was recorded so far is in the database; once the pipeline has ended, it
+    /// is.
     pub(super) fn flush(&self) -> Result<()> {
+        if self.recorder.is_none() {
+            return self.worker.shared.check();
+        }
         let (answer, answered) = bounded(1);
         self.record_now(Message::Flush { answer })?;
         answered.recv().map_err(|_| gone())?

@@ -389,7 +389,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
         let Some(merged) = &row.merged else {
             return Ok(Vec::new());
         };
-        db.set_actual_props(&row.path, merged.props.as_ref())?;
+        db.put_actual_props(&row.path, merged.props.as_ref())?;
         if let Some(conflict) = &merged.conflict {
             db.mark_conflict(&row.path, conflict)?;
         }

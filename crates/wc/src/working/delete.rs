@@ -64,7 +64,7 @@ pub(crate) fn delete_node(
             params![db.wc_id(), within.low, within.high],
         )?;
         if is_op_root {
-            db.execute(working::CLEAR_TARGET, params![db.wc_id(), path.as_str()])?;
+            db.clear_move_to(path)?;
         }
     }
     let mut gone = vec![(path.to_owned(), top.kind)];
@@ -84,15 +84,7 @@ pub(crate) fn delete_node(
         )?;
     }
     for moved in moves {
-        db.execute(
-            working::SET_MOVED_TO,
-            params![
-                db.wc_id(),
-                moved.from.as_str(),
-                as_i64(moved.op_depth),
-                moved.to.as_str()
-            ],
-        )?;
+        db.set_moved_to(&moved.from, as_i64(moved.op_depth), Some(&moved.to))?;
     }
     db.execute(
         working::DELETE_FILE_EXTERNALS_BELOW,

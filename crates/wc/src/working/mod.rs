@@ -20,13 +20,9 @@ statements!("working.sql":
     SELECT_MOVED_HERE_BELOW,
     MOVE_TARGETS_BELOW,
     CLEAR_TARGETS_BELOW,
-    CLEAR_TARGET,
-    SET_MOVED_TO,
-    CLEAR_MOVED_HERE,
     SELECT_SERVER_EXCLUDED_BELOW,
     SELECT_DELETED_BELOW,
     DELETE_LAYERS,
-    DELETE_LAYER,
     COVER_BY_DELETION,
     DELETE_ACTUAL_BUT_CHANGELISTS,
     CLEAR_ACTUAL_BUT_CHANGELISTS,
@@ -36,10 +32,7 @@ statements!("working.sql":
     DELETE_FILE_EXTERNALS_BELOW,
     FORGET_EXTERNALS_BELOW,
     FORGET_FILE_EXTERNALS_BELOW,
-    UPDATE_ACTUAL_PROPS,
-    INSERT_ACTUAL_PROPS,
     CLEAR_CHANGELIST,
-    DELETE_ACTUAL_IF_EMPTY,
     FORGET_FILE_INFO,
     SELECT_LAYERS_WITHIN,
     SELECT_LOCAL_WITHIN,
@@ -193,42 +186,17 @@ impl Db {
             ],
         )?;
         if row.kind == NodeKind::Dir {
-            let key = params![self.wc_id(), row.path.as_str()];
-            if self.execute(CLEAR_CHANGELIST, key)? > 0 {
-                self.delete_actual_if_empty(row.path)?;
-            }
+            self.clear_changelist(row.path)?;
         }
         Ok(())
     }
 
-    /// Sets the local properties of a node; `None` says that they are the pristine ones.
-    pub(crate) fn put_actual_props(&self, path: &RelPath, props: Option<&Props>) -> Result<()> {
-        let stored = props.map(props::to_skel);
-        let affected = self.execute(
-            UPDATE_ACTUAL_PROPS,
-            params![self.wc_id(), path.as_str(), stored],
-        )?;
-        match stored {
-            None if affected > 0 => self.delete_actual_if_empty(path),
-            Some(stored) if affected == 0 => {
-                self.execute(
-                    INSERT_ACTUAL_PROPS,
-                    params![
-                        self.wc_id(),
-                        path.as_str(),
-                        path.parent().map(RelPath::as_str),
-                        stored
-                    ],
-                )?;
-                Ok(())
-            }
-            _ => Ok(()),
+    /// Takes a node out of its changelist.
+    pub(crate) fn clear_changelist(&self, path: &RelPath) -> Result<()> {
+        let key = params![self.wc_id(), path.as_str()];
+        if self.execute(CLEAR_CHANGELIST, key)? > 0 {
+            self.delete_actual_if_empty(path)?;
         }
-    }
-
-    /// Removes the row of what is local to a node if it says nothing.
-    pub(crate) fn delete_actual_if_empty(&self, path: &RelPath) -> Result<()> {
-        self.execute(DELETE_ACTUAL_IF_EMPTY, params![self.wc_id(), path.as_str()])?;
         Ok(())
     }
 

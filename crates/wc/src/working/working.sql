@@ -51,18 +51,6 @@ WHERE wc_id = ?1 AND moved_to > ?2 AND moved_to < ?3
 UPDATE nodes SET moved_to = NULL
 WHERE wc_id = ?1 AND moved_to > ?2 AND moved_to < ?3
 
--- name: CLEAR_TARGET
-UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2
-
--- name: SET_MOVED_TO
-UPDATE nodes SET moved_to = ?4
-WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = ?3
-
--- name: CLEAR_MOVED_HERE
-UPDATE nodes SET moved_here = NULL
-WHERE wc_id = ?1 AND op_depth = ?5
-  AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))
-
 -- name: SELECT_SERVER_EXCLUDED_BELOW
 SELECT local_relpath FROM nodes
 WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3
@@ -84,9 +72,6 @@ DELETE FROM nodes
 WHERE wc_id = ?1
   AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))
   AND op_depth >= ?5
-
--- name: DELETE_LAYER
-DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = ?3
 
 -- name: COVER_BY_DELETION
 -- The nodes of layer ?5 at and below a node are deleted at op-depth ?6.
@@ -157,22 +142,9 @@ DELETE FROM externals WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath 
 DELETE FROM externals
 WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND kind != 'dir'
 
--- name: UPDATE_ACTUAL_PROPS
-UPDATE actual_node SET properties = ?3 WHERE wc_id = ?1 AND local_relpath = ?2
-
--- name: INSERT_ACTUAL_PROPS
-INSERT INTO actual_node (wc_id, local_relpath, parent_relpath, properties)
-VALUES (?1, ?2, ?3, ?4)
-
 -- name: CLEAR_CHANGELIST
 UPDATE actual_node SET changelist = NULL
 WHERE wc_id = ?1 AND local_relpath = ?2 AND changelist IS NOT NULL
-
--- name: DELETE_ACTUAL_IF_EMPTY
-DELETE FROM actual_node
-WHERE wc_id = ?1 AND local_relpath = ?2
-  AND properties IS NULL AND conflict_data IS NULL AND changelist IS NULL AND text_mod IS NULL
-  AND older_checksum IS NULL AND right_checksum IS NULL AND left_checksum IS NULL
 
 -- name: FORGET_FILE_INFO
 UPDATE nodes SET translated_size = -1, last_mod_time = 0

@@ -38,15 +38,10 @@ enum Addition {
 
 impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
     /// Changes the database at once, and does the work that this asks for.
-    pub(super) fn now(&mut self, work: impl FnOnce(&Db) -> Result<Vec<Vec<u8>>>) -> Result<()> {
+    pub(super) fn now(&self, work: impl FnOnce(&Db) -> Result<Vec<Vec<u8>>>) -> Result<()> {
         if let Some(pipeline) = &self.pipeline {
             pipeline.flush()?;
         }
-        self.at_once(work)
-    }
-
-    /// Like [`Self::now`], when the pipeline has ended.
-    pub(super) fn at_once(&self, work: impl FnOnce(&Db) -> Result<Vec<Vec<u8>>>) -> Result<()> {
         let items = {
             let db = lock(&self.env.db);
             db.write(|| {

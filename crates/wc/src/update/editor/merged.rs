@@ -458,7 +458,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             if add_existed {
                 db.delete_top_working(&file.path)?;
             }
-            db.set_actual_props(&file.path, local)?;
+            db.put_actual_props(&file.path, local)?;
             if let Some(stored) = &stored {
                 db.mark_conflict(&file.path, stored)?;
             }
