@@ -6,6 +6,7 @@ mod cleanup;
 mod commit;
 mod config;
 mod crash;
+mod crash_local;
 mod damage;
 mod dump;
 mod export;
