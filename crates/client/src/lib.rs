@@ -39,6 +39,7 @@ pub mod switch;
 pub mod target;
 mod timestamps;
 pub mod update;
+pub mod upgrade;
 pub mod url_ops;
 mod wc_node;
 

@@ -35,20 +35,28 @@ pub fn write(props: &Props) -> Vec<u8> {
 /// # Errors
 /// [`ErrorCode::MALFORMED_FILE`] for anything else.
 pub fn read(data: &[u8]) -> Result<Props> {
-    let mut rest = data;
+    read_next(&mut { data })
+}
+
+/// Reads properties up to `END`, and leaves what follows.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_next(rest: &mut &[u8]) -> Result<Props> {
     let mut props = Props::new();
     loop {
-        if rest == b"END" {
+        if *rest == b"END" {
             // Subversion takes it without a newline too.
+            *rest = &[];
             return Ok(props);
         }
-        let line = line(&mut rest).ok_or_else(|| malformed(" missing terminator"))?;
+        let line = line(rest).ok_or_else(|| malformed(" missing terminator"))?;
         if line == b"END" {
             return Ok(props);
         }
-        let name = counted(b"K ", line, &mut rest, "key")?;
-        let line = self::line(&mut rest).ok_or_else(|| malformed(" malformed"))?;
-        let value = counted(b"V ", line, &mut rest, "value")?;
+        let name = counted(b"K ", line, rest, "key")?;
+        let line = self::line(rest).ok_or_else(|| malformed(" malformed"))?;
+        let value = counted(b"V ", line, rest, "value")?;
         let name =
             String::from_utf8(name.to_vec()).map_err(|_| malformed(" malformed key data"))?;
         props.insert(name, value.to_vec());

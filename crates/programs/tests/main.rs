@@ -37,6 +37,7 @@ mod tour;
 mod twin;
 mod update;
 mod update_targets;
+mod upgrade;
 mod writers;
 
 /// The `svn` under test.

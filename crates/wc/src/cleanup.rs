@@ -92,11 +92,13 @@ fn open(path: &Dirent, wc_options: &Options) -> Result<(WorkingCopy, RelPathBuf)
         )
     };
     let (wc, dir) = WorkingCopy::open(path, wc_options).map_err(|error| {
-        if error.code() == ErrorCode::WC_NOT_WORKING_COPY {
-            not_here()
-        } else {
-            error
-        }
+        let is_other = matches!(
+            error.code(),
+            ErrorCode::WC_NOT_WORKING_COPY
+                | ErrorCode::WC_UPGRADE_REQUIRED
+                | ErrorCode::WC_UNSUPPORTED_FORMAT
+        );
+        if is_other { not_here() } else { error }
     })?;
     if !dir.is_root() {
         let node = wc.db().node(&dir)?;

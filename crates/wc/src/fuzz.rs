@@ -37,7 +37,11 @@ pub fn rows(data: &[u8]) {
         revision: sylvan_core::Revnum::ZERO,
         depth: sylvan_core::Depth::Infinity,
     };
-    let first = FirstRows { root: &root };
+    let first = FirstRows {
+        repos_root: &root.repos_root,
+        repos_uuid: &root.repos_uuid,
+        root: Some(&root),
+    };
     let (path, options) = (dir.join("wc.db"), Options::default());
     if Db::create(&path, &dir, &options, &first).is_ok()
         && let Ok(db) = Db::open(&path, &options)

@@ -40,6 +40,7 @@ pub mod scan;
 mod site;
 pub mod status;
 pub mod update;
+pub mod upgrade;
 pub mod work_queue;
 mod working;
 mod working_copy;

@@ -123,6 +123,11 @@ pub(crate) mod item {
         .to_bytes()
     }
 
+    /// Removes what a working copy before Subversion 1.7 has left.
+    pub(crate) fn post_upgrade() -> Vec<u8> {
+        Skel::list([Skel::atom("postupgrade")]).to_bytes()
+    }
+
     /// Sets the mode bits of a file.
     pub(crate) fn sync_file_flags(path: &RelPath) -> Vec<u8> {
         one("sync-file-flags", path)
@@ -447,6 +452,7 @@ impl Runner<'_> {
     }
 
     fn post_upgrade(&self) -> Result<()> {
+        crate::upgrade::wipe(self.root, &self.site.root, &Cancel::new())?;
         for name in ["format", "entries"] {
             let path = RelPath::new(name)?;
             let old_client = Source::Bytes(b"12\n");

@@ -1,5 +1,7 @@
 mod find;
 
+pub(crate) use find::{old_format, too_new};
+
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use sylvan_core::{Depth, Dirent, RelPath, RelPathBuf, Result, Revnum, Url};
@@ -184,7 +186,11 @@ fn fill(adm: &Dir, node: &RootNode, options: &Options) -> Result<()> {
         &adm.path().join(DATABASE),
         &adm.path().join("tmp"),
         options,
-        &FirstRows { root: node },
+        &FirstRows {
+            repos_root: &node.repos_root,
+            repos_uuid: &node.repos_uuid,
+            root: Some(node),
+        },
     )
 }
 

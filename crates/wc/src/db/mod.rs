@@ -38,7 +38,7 @@ pub use statement::Statement;
 )]
 pub(crate) use statement::statements;
 
-pub(crate) use schema::FirstRows;
+pub(crate) use schema::{FirstRows, INSTALL_STATISTICS};
 
 /// The working copy format that this program reads and writes.
 pub const FORMAT: i64 = 31;
@@ -89,8 +89,16 @@ impl Db {
             })
             .map_err(OpenError::Failed)?;
         db.wc_id = wc_id.ok_or_else(|| OpenError::Failed(corrupt("Missing a row in WCROOT.")))?;
+        let is_fit = db.format != FORMAT
+            || db
+                .exists(schema::SELECT_STATISTICS, [])
+                .map_err(OpenError::Failed)?;
         let run = |sql| db.connection.execute_batch(sql).map_err(sqlite_error);
         run("END; PRAGMA synchronous = OFF").map_err(OpenError::Failed)?;
+        if !is_fit {
+            // Without them SQLite may take the wrong index. Whoever may not write does without.
+            let _ = db.write(|| db.execute_batch(INSTALL_STATISTICS));
+        }
         Ok(db)
     }
 

@@ -1,7 +1,7 @@
 //! Making a new database.
 
 use rusqlite::params;
-use sylvan_core::Result;
+use sylvan_core::{Result, Url};
 
 use super::{Db, statements};
 use crate::RootNode;
@@ -13,24 +13,31 @@ statements!("schema.sql":
     INSERT_WCROOT,
     INSERT_ROOT_NODE,
     SELECT_WCROOT,
+    SELECT_STATISTICS,
 );
 
 /// What a new database says of its working copy.
 pub(crate) struct FirstRows<'a> {
-    /// The folder that is checked out.
-    pub root: &'a RootNode,
+    /// The root of the repository.
+    pub repos_root: &'a Url,
+    /// Its UUID.
+    pub repos_uuid: &'a str,
+    /// The folder that is checked out, if the root's row is to be made.
+    pub root: Option<&'a RootNode>,
 }
 
 /// Creates tables and first rows; returns the working copy's id.
 pub(super) fn install(db: &Db, first: &FirstRows<'_>) -> Result<i64> {
-    let root = first.root;
     db.execute_batch(CREATE_SCHEMA)?;
     db.execute_batch(INSTALL_STATISTICS)?;
     let repos_id = db.insert(
         INSERT_REPOSITORY,
-        params![root.repos_root.as_str(), root.repos_uuid],
+        params![first.repos_root.as_str(), first.repos_uuid],
     )?;
     let wc_id = db.insert(INSERT_WCROOT, [])?;
+    let Some(root) = first.root else {
+        return Ok(wc_id);
+    };
     // At revision 0 there is nothing to fetch, so it is complete at once.
     let presence = if root.revision.number() > 0 {
         "incomplete"

@@ -183,3 +183,6 @@ VALUES (?1, '', 0, NULL, ?2, ?3, ?4, ?5, ?6, 'dir');
 
 -- name: SELECT_WCROOT
 SELECT id FROM wcroot WHERE local_abspath IS NULL;
+
+-- name: SELECT_STATISTICS
+SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sqlite_stat1';

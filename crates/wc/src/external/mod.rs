@@ -86,6 +86,18 @@ pub fn register(wc: &WorkingCopy, external: &External) -> Result<()> {
     })
 }
 
+/// Remembers an external as the definition says, whatever else is known of its path.
+///
+/// # Errors
+/// Those of the database.
+pub fn note(wc: &WorkingCopy, external: &External) -> Result<()> {
+    let db = wc.db();
+    db.write(|| {
+        let repos_id = repository_id(db, &external.repos_root, &external.repos_uuid)?;
+        insert(db, external, repos_id)
+    })
+}
+
 /// Writes the row of an external, in the transaction that is open.
 pub(crate) fn insert(db: &Db, external: &External, repos_id: i64) -> Result<()> {
     let parent = external.path.parent().unwrap_or(RelPath::ROOT);

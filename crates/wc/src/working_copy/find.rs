@@ -137,14 +137,7 @@ fn check_format(root: &Dirent, format: i64) -> Result<()> {
         ));
     }
     if format > FORMAT {
-        return Err(Error::new(
-            ErrorCode::WC_UNSUPPORTED_FORMAT,
-            format!(
-                "This client is too old to work with the working copy at\n'{root}' (format \
-                 {format}).\nYou need to get a newer Subversion client. For more details, see\n  \
-                 http://subversion.apache.org/faq.html#working-copy-format-change\n"
-            ),
-        ));
+        return Err(too_new(root, format));
     }
     if format < FORMAT {
         let version = env!("CARGO_PKG_VERSION");
@@ -158,6 +151,35 @@ fn check_format(root: &Dirent, format: i64) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Makes the error for a format that only newer programs work with.
+pub(crate) fn too_new(root: &Dirent, format: i64) -> Error {
+    Error::new(
+        ErrorCode::WC_UNSUPPORTED_FORMAT,
+        format!(
+            "This client is too old to work with the working copy at\n'{root}' (format \
+             {format}).\nYou need to get a newer Subversion client. For more details, see\n  \
+             http://subversion.apache.org/faq.html#working-copy-format-change\n"
+        ),
+    )
+}
+
+/// Returns the format of a folder that has an administrative folder without a database.
+///
+/// # Errors
+/// An operating system's error if it cannot be looked at.
+pub(crate) fn old_format(dir: &Dirent) -> Result<Option<i64>> {
+    let adm = dir.join(ADM_DIR);
+    if metadata(&adm.join("wc.db"))?.is_some() {
+        return Ok(None);
+    }
+    let format = match read_format(&adm.join("entries"))? {
+        Some(format) => Some(format),
+        None if metadata(&adm.join("entries"))?.is_some() => read_format(&adm.join("format"))?,
+        None => None,
+    };
+    Ok(format.filter(|format| *format < NON_ENTRIES_FORMAT))
 }
 
 /// Refuses a folder that is a working copy without a database: of an old format, or damaged.

@@ -42,6 +42,7 @@ mod status;
 mod switch;
 mod targets;
 mod update;
+mod upgrade;
 mod url_ops;
 mod version;
 mod xml_parts;
@@ -117,6 +118,7 @@ fn run_of(name: &str) -> Option<Run> {
         "switch" => switch::run,
         "unlock" => lock::run_unlock,
         "update" => update::run,
+        "upgrade" => upgrade::run,
         "--version" => version::run,
         _ => return None,
     })
