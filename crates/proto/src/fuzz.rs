@@ -3,8 +3,11 @@
 use bytes::Bytes;
 use sylvan_delta::{CheckingEditor, CountingEditor, Editor};
 
+use crate::svn::answer::{Hello, read_choice};
+use crate::svn::auth::read_plain;
 use crate::svn::editor::{Decoder, Event};
 use crate::svn::item::{Parser, Writer};
+use crate::svn::{ReportCommand, Request};
 
 /// Parses any bytes as an item, cut in two ways with equal results, and writes it back.
 pub fn svn_item(data: &[u8]) {
@@ -26,6 +29,24 @@ pub fn svn_item(data: &[u8]) {
             Ok(Some(out.as_bytes().len()))
         );
         assert_eq!(again.item(out.as_bytes()), whole.item(data));
+    }
+}
+
+/// Reads any bytes as all that a client may send to a server but edits.
+pub fn svn_request(data: &[u8]) {
+    let mut parser = Parser::with_limit(1 << 16);
+    let mut rest = data;
+    while let Ok(Some(used)) = parser.advance(rest) {
+        let item = parser.item(rest);
+        let request = Request::read(item);
+        assert!(!format!("{request:?}").is_empty());
+        drop(ReportCommand::read(item));
+        drop(Hello::read(item));
+        if let Ok((_, Some(token))) = read_choice(item) {
+            drop(read_plain(token));
+        }
+        rest = &rest[used..];
+        parser.reset();
     }
 }
 

@@ -65,5 +65,5 @@ pub use replay::{ReplayOptions, replay};
 pub use repos::Repos;
 pub use revision_access::RevisionAccess;
 pub use revprops::{RevpropHooks, check_node_prop, check_prop, normalized_prop};
-pub use send::Texts;
+pub use send::{Texts, send_delta};
 pub use verify::{VerifyOptions, VerifyReceiver};

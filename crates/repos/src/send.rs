@@ -14,6 +14,8 @@ use sylvan_fs::rep::RepReader;
 use sylvan_fs::revprops::RevpropsReader;
 use sylvan_fs::tree::Strictness;
 
+use crate::Repos;
+
 /// How the contents of files are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Texts {
@@ -266,19 +268,53 @@ impl<'e> Sender<'e> {
         target: &N,
         version: Version,
     ) -> Result<()> {
-        let base = source.map(Sent::text).transpose()?;
-        let mut text = target.text()?;
-        let mut out = Vec::new();
-        let mut deltifier = Deltifier::new(base, version, LEVEL, &mut out);
-        while let Some(piece) = text.next_piece()? {
-            deltifier.push(&piece, &mut out)?;
-            if out.len() >= PART {
-                self.editor
-                    .text_chunk(file, Bytes::from(std::mem::take(&mut out)))?;
-            }
+        let mut send = |part| self.editor.text_chunk(file, part);
+        svndiff_parts(source, target, version, &mut send)
+    }
+}
+
+/// Gives the svndiff data that makes the content of one file that of another, in parts.
+fn svndiff_parts<N: Sent>(
+    source: Option<&N>,
+    target: &N,
+    version: Version,
+    send: &mut dyn FnMut(Bytes) -> Result<()>,
+) -> Result<()> {
+    let base = source.map(Sent::text).transpose()?;
+    let mut text = target.text()?;
+    let mut out = Vec::new();
+    let mut deltifier = Deltifier::new(base, version, LEVEL, &mut out);
+    while let Some(piece) = text.next_piece()? {
+        deltifier.push(&piece, &mut out)?;
+        if out.len() >= PART {
+            send(Bytes::from(std::mem::take(&mut out)))?;
         }
-        deltifier.finish(&mut out)?;
-        self.editor.text_chunk(file, Bytes::from(out))
+    }
+    deltifier.finish(&mut out)?;
+    send(Bytes::from(out))
+}
+
+/// Gives the svndiff data that makes the content of a file that of `node`, in parts; from nothing,
+/// if there is no file before.
+///
+/// # Errors
+/// If a content cannot be read, and what `send` gives.
+pub fn send_delta(
+    previous: Option<&Node>,
+    node: &Node,
+    version: Version,
+    send: &mut dyn FnMut(Bytes) -> Result<()>,
+) -> Result<()> {
+    svndiff_parts(previous, node, version, send)
+}
+
+impl Repos {
+    /// Returns the digest of a file's content; reads it if the digest is not stored.
+    ///
+    /// # Errors
+    /// If the content cannot be read.
+    pub fn file_md5(&self, node: &Node) -> Result<Md5> {
+        md5_of(node)
     }
 }
 

@@ -137,6 +137,88 @@ impl Exchange {
     }
 }
 
+/// A server's challenge of CRAM-MD5.
+#[derive(Clone, Debug)]
+pub struct Challenge(String);
+
+impl Challenge {
+    /// Makes one of what was never used before: a random number, the time in microseconds, and the
+    /// name of the host.
+    pub fn new(nonce: u64, micros: i64, host: &str) -> Self {
+        Self(format!("<{nonce}.{micros}@{host}>"))
+    }
+
+    /// Returns the text to send.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Checks the answer of a client and returns its user's name. `password_of` knows the passwords.
+    ///
+    /// # Errors
+    /// What to tell the client.
+    pub fn verify<'a>(
+        &self,
+        answer: &'a [u8],
+        password_of: impl FnOnce(&str) -> Option<String>,
+    ) -> Result<&'a str, &'static str> {
+        const MALFORMED: &str = "Malformed client response in authentication";
+        let answer = std::str::from_utf8(answer).map_err(|_| MALFORMED)?;
+        let (user, digest) = answer.rsplit_once(' ').ok_or(MALFORMED)?;
+        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if digest.len() != 32 || !digest.bytes().all(is_hex) {
+            return Err(MALFORMED);
+        }
+        let digest = Md5::parse_hex(digest).map_err(|_| MALFORMED)?;
+        let password = password_of(user).ok_or("Username not found")?;
+        let expected = hmac_md5(password.as_bytes(), self.0.as_bytes());
+        if same_bytes(&digest.0, &expected.0) {
+            Ok(user)
+        } else {
+            Err("Password incorrect")
+        }
+    }
+}
+
+/// Compares in a time that does not tell where the difference is.
+fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    let differing = a.iter().zip(b).fold(0, |bits, (a, b)| bits | (a ^ b));
+    a.len() == b.len() && differing == 0
+}
+
+/// Reads the token of PLAIN, in base64: for whom one acts, user and password.
+pub fn read_plain(token: &[u8]) -> Option<(String, String, String)> {
+    let text = String::from_utf8(unbase64(token)?).ok()?;
+    let mut parts = text.splitn(3, '\0').map(str::to_owned);
+    Some((parts.next()?, parts.next()?, parts.next()?))
+}
+
+fn unbase64(text: &[u8]) -> Option<Vec<u8>> {
+    let digits = text
+        .strip_suffix(b"==")
+        .or(text.strip_suffix(b"="))
+        .unwrap_or(text);
+    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
+    for four in digits.chunks(4) {
+        let mut bits = 0u32;
+        for digit in four {
+            let value = match digit {
+                b'A'..=b'Z' => digit - b'A',
+                b'a'..=b'z' => digit - b'a' + 26,
+                b'0'..=b'9' => digit - b'0' + 52,
+                b'+' => 62,
+                b'/' => 63,
+                _ => return None,
+            };
+            bits = bits << 6 | u32::from(value);
+        }
+        bits <<= 6 * (4 - four.len());
+        let whole = four.len().checked_sub(1).filter(|whole| *whole > 0)?;
+        bytes.extend_from_slice(&bits.to_be_bytes()[1..=whole]);
+    }
+    Some(bytes)
+}
+
 /// Digests as RFC 2195 says.
 fn hmac_md5(password: &[u8], challenge: &[u8]) -> Md5 {
     let mut key = [0; 64];
@@ -237,6 +319,41 @@ mod tests {
     }
 
     #[test]
+    fn servers_check_what_clients_prove() {
+        let challenge = Challenge("<1896.697170952@postoffice.reston.mci.net>".to_owned());
+        let know = |name: &str| (name == "tim").then(|| "tanstaaftanstaaf".to_owned());
+        for (answer, result) in [
+            ("tim b913a602c7eda7a495b4e6e7334d3890", Ok("tim")),
+            (
+                "tim b913a602c7eda7a495b4e6e7334d3891",
+                Err("Password incorrect"),
+            ),
+            (
+                "tom b913a602c7eda7a495b4e6e7334d3890",
+                Err("Username not found"),
+            ),
+            (
+                "tim B913A602C7EDA7A495B4E6E7334D3890",
+                Err("Malformed client response in authentication"),
+            ),
+            ("tim", Err("Malformed client response in authentication")),
+            ("", Err("Malformed client response in authentication")),
+        ] {
+            assert_eq!(
+                challenge.verify(answer.as_bytes(), know),
+                result,
+                "{answer}"
+            );
+        }
+        assert_eq!(Challenge::new(1, 2, "h").text(), "<1.2@h>");
+        let plain = read_plain(b"AGpvAHNlc2Ft").unwrap();
+        assert_eq!(plain, (String::new(), "jo".to_owned(), "sesam".to_owned()));
+        for token in [&b"A"[..], b"AAAA=A", b"\xff", b"AGpv"] {
+            assert_eq!(read_plain(token), None);
+        }
+    }
+
+    #[test]
     fn base64_is_padded() {
         for (plain, encoded) in [
             ("", ""),
@@ -246,6 +363,7 @@ mod tests {
             ("foob", "Zm9vYg=="),
         ] {
             assert_eq!(base64(plain.as_bytes()), encoded);
+            assert_eq!(unbase64(encoded.as_bytes()).unwrap(), plain.as_bytes());
         }
     }
 }

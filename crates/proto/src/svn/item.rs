@@ -28,8 +28,12 @@ pub const MAX_DEPTH: usize = 64;
 /// The longest item taken whole. (File contents are not: they are passed on as they come.)
 pub const MAX_ITEM: usize = 512 << 20;
 
-/// The most parts of one item.
+/// The most parts of one item,
 const MAX_PARTS: usize = 32 << 20;
+/// and of an item that may have few bytes: one for so many bytes,
+const PARTS_PER_BYTE: usize = 8;
+/// but as many as every command may need.
+const LEAST_PARTS: usize = 1 << 10;
 
 /// A view of one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -301,6 +305,8 @@ pub struct Parser {
     open: Vec<usize>,
     at: usize,
     within: Within,
+    largest: usize,
+    most_parts: usize,
 }
 
 impl Default for Parser {
@@ -317,6 +323,18 @@ impl Parser {
             open: Vec::new(),
             at: 0,
             within: Within::Gap,
+            largest: MAX_ITEM,
+            most_parts: MAX_PARTS,
+        }
+    }
+
+    /// Makes one that takes items of at most so many bytes, if that is less than others take. What
+    /// it notes of an item takes no more memory than twice that.
+    pub fn with_limit(bytes: usize) -> Self {
+        Self {
+            largest: bytes.min(MAX_ITEM),
+            most_parts: (bytes / PARTS_PER_BYTE).clamp(LEAST_PARTS, MAX_PARTS),
+            ..Self::new()
         }
     }
 
@@ -326,6 +344,13 @@ impl Parser {
         self.open.clear();
         self.at = 0;
         self.within = Within::Gap;
+    }
+
+    /// Forgets what was found, and the memory for it.
+    pub fn release(&mut self) {
+        self.parts = Vec::new();
+        self.open = Vec::new();
+        self.reset();
     }
 
     /// Makes it await the end of the list that is open `depth` levels above, to skip a rest.
@@ -377,7 +402,7 @@ impl Parser {
                 }
             }
         }
-        if self.at > MAX_ITEM {
+        if self.at > self.largest {
             return Err(ProtocolError::TooLong);
         }
         Ok(None)
@@ -469,7 +494,7 @@ impl Parser {
                 let end = usize::try_from(value)
                     .ok()
                     .and_then(|len| self.at.checked_add(len))
-                    .filter(|end| *end <= MAX_ITEM)
+                    .filter(|end| *end <= self.largest)
                     .ok_or(ProtocolError::TooLong)?;
                 self.within = Within::String {
                     start: self.at,
@@ -485,7 +510,7 @@ impl Parser {
     }
 
     fn push(&mut self, part: Part) -> Result<()> {
-        if self.parts.len() >= MAX_PARTS {
+        if self.parts.len() >= self.most_parts {
             return Err(ProtocolError::TooLong);
         }
         self.parts.push(part);
@@ -579,6 +604,12 @@ impl Writer {
     /// Writes a revision.
     pub fn rev(&mut self, rev: Revnum) -> &mut Self {
         self.number(rev.number().unsigned_abs())
+    }
+
+    /// Writes items that were written elsewhere.
+    pub fn raw(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.extend_from_slice(bytes);
+        self
     }
 
     /// Writes an optional tuple.
@@ -698,6 +729,22 @@ mod tests {
     }
 
     #[test]
+    fn items_may_be_limited() {
+        for (bytes, fits) in [
+            (b"40:".to_vec(), true),
+            (b"98:".to_vec(), false),
+            (b" ".repeat(101), false),
+            ([b"( ".to_vec(), b"1 ".repeat(2000)].concat(), false),
+        ] {
+            let found = Parser::with_limit(100).advance(&bytes);
+            assert_eq!(found.is_ok(), fits, "{bytes:?}");
+        }
+        let many = [b"( ".to_vec(), b"1 ".repeat(1100)].concat();
+        assert!(Parser::with_limit(1 << 12).advance(&many).is_err());
+        assert!(Parser::with_limit(1 << 14).advance(&many).is_ok());
+    }
+
+    #[test]
     fn tuples_may_be_longer_and_end_early() {
         let bytes = b"( 5 ( ) ( 2:ab ) true more ) ";
         let mut parser = Parser::new();
@@ -753,6 +800,7 @@ mod tests {
         #[test]
         fn garbage_is_no_panic(bytes in "[ ()a0-9:\n-]{0,60}") {
             crate::fuzz::svn_item(bytes.as_bytes());
+            crate::fuzz::svn_request(bytes.as_bytes());
         }
     }
 }

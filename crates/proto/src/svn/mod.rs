@@ -1,10 +1,12 @@
 //! The protocol of `svn://`, version 2.
 //!
 //! Both sides send [`item`]s. After the [`handshake`] the client sends [`Command`]s, lists of a word
-//! and the list of parameters; the server answers each with an [authentication](auth) request,
-//! which mostly is empty, and a [`Response`], `( success ( … ) )` or `( failure ( errors ) )`.
+//! and the list of parameters, which the server reads as [`Request`]s; it answers each with an
+//! [authentication](auth) request, which mostly is empty, and a [`Response`], `( success ( … ) )` or
+//! `( failure ( errors ) )`, in which there is what [`answer`] writes and [`reply`] reads.
 //! Some commands turn the roles: after a report the server sends the commands of an [`editor`].
 
+pub mod answer;
 pub mod auth;
 mod command;
 pub mod editor;
@@ -13,10 +15,12 @@ pub mod handshake;
 pub mod item;
 pub mod message;
 pub mod reply;
+mod request;
 
 pub use command::{Command, Drive, write_abort_report, write_finish_report, write_report_entry};
 pub use error::ProtocolError;
 pub use message::Response;
+pub use request::{ReportCommand, ReportRequest, Request};
 
 use sylvan_core::{RelPath, RelPathBuf, text};
 
