@@ -93,6 +93,11 @@ impl Connection {
         self.parser = Parser::with_limit(self.limit);
     }
 
+    /// Returns the size of the largest request.
+    pub(crate) const fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Returns what is wrong with the connection.
     pub(crate) fn broken(&self) -> Option<&Error> {
         self.broken.as_ref()

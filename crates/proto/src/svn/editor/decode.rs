@@ -2,7 +2,7 @@ use bytes::{Buf as _, Bytes};
 use sylvan_core::{Error, Url};
 use sylvan_delta::{Editor, Token};
 
-use super::tree::Tree;
+use super::tree::{Order, Tree};
 use crate::svn::ProtocolError;
 use crate::svn::item::Parser;
 use crate::svn::message::read_errors;
@@ -95,7 +95,18 @@ impl Decoder {
         Self {
             parser: Parser::new(),
             state: State::Command,
-            tree: Tree::new(root),
+            tree: Tree::new(root, Order::Strict),
+        }
+    }
+
+    /// As [`Decoder::new`], for what a client commits, with commands of at most so many bytes but
+    /// for contents. Clients do not keep all rules of the editor: they open nodes twice, and go on in
+    /// folders that are not the innermost.
+    pub fn for_commit(root: Url, largest: usize) -> Self {
+        Self {
+            parser: Parser::with_limit(largest),
+            tree: Tree::new(Some(root), Order::Loose),
+            ..Self::new(None)
         }
     }
 

@@ -426,3 +426,30 @@ fn a_failure_ends_the_drive() {
     let event = decode(b"( abort-edit ( ) ) ", 1, &mut CountingEditor::default());
     assert!(matches!(event, Ok(Some(Event::Aborted))));
 }
+
+#[test]
+fn commits_need_not_keep_the_order() {
+    let commands = b"( open-root ( ( ) 1:r ) ) ( open-dir ( 0: 1:r 1:s ( 1 ) ) ) \
+        ( close-dir ( 1:s ) ) ( open-dir ( 1:a 1:r 1:a ( 1 ) ) ) ( open-dir ( 1:b 1:r 1:b ( 1 ) ) ) \
+        ( open-file ( 3:a/f 1:a 1:f ( 1 ) ) ) ( close-file ( 1:f ( ) ) ) \
+        ( open-file ( 3:a/f 1:a 1:f ( 1 ) ) ) ( close-file ( 1:f ( ) ) ) \
+        ( close-dir ( 1:a ) ) ( close-dir ( 1:b ) ) ( close-dir ( 1:r ) ) ( close-edit ( ) ) ";
+    let root = Url::parse("svn://h/r").unwrap();
+    let mut loose = Decoder::for_commit(root, 1 << 10);
+    let mut input = Bytes::from_static(commands);
+    let event = loose.drive(&mut input, &mut Recorder::default()).unwrap();
+    assert!(matches!(event, Event::Closed));
+    let mut strict = Decoder::new(None);
+    let mut input = Bytes::from_static(commands);
+    assert!(strict.drive(&mut input, &mut Recorder::default()).is_err());
+    for outside in [
+        "( add-dir ( 0: 1:r 1:s ( ) ) ) ",
+        "( open-dir ( 3:a/b 1:r 1:s ( ) ) ) ",
+    ] {
+        let commands = format!("( open-root ( ( ) 1:r ) ) {outside}");
+        let root = Url::parse("svn://h/r").unwrap();
+        let mut loose = Decoder::for_commit(root, 1 << 10);
+        let driven = loose.drive(&mut commands.into(), &mut Recorder::default());
+        assert!(driven.is_err(), "{outside}");
+    }
+}

@@ -15,6 +15,7 @@ type Result<T, E = DriveError> = std::result::Result<T, E>;
 #[derive(Debug)]
 pub(super) struct Tree {
     root: Option<Url>,
+    order: Order,
     phase: Phase,
     /// By the peer's tokens.
     nodes: HashMap<Box<[u8]>, Node>,
@@ -24,6 +25,16 @@ pub(super) struct Tree {
     has_target: bool,
     next: u32,
     hasher: RandomState,
+}
+
+/// How much of the editor's order a peer has to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// All of it, which servers do.
+    Strict,
+    /// What makes sense without it. Clients that commit open nodes twice, the root as its own child,
+    /// and go on in folders that are not the innermost.
+    Loose,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +77,10 @@ enum Naming {
 }
 
 impl Tree {
-    pub(super) fn new(root: Option<Url>) -> Self {
+    pub(super) fn new(root: Option<Url>, order: Order) -> Self {
         Self {
             root,
+            order,
             phase: Phase::Start,
             nodes: HashMap::new(),
             open: Vec::new(),
@@ -167,10 +179,13 @@ impl Tree {
         }
     }
 
-    /// Finds the innermost open folder; no other may be named.
+    /// Finds an open folder: the innermost, if the order is strict.
     fn dir(&mut self, wire: &[u8]) -> Result<&mut Dir, ProtocolError> {
+        let innermost = self.open.last();
         match self.nodes.get_mut(wire) {
-            Some(Node::Dir(dir)) if self.open.last() == Some(&dir.token) => Ok(dir),
+            Some(Node::Dir(dir)) if self.order == Order::Loose || innermost == Some(&dir.token) => {
+                Ok(dir)
+            }
             _ => Err(bad_token()),
         }
     }
@@ -182,6 +197,19 @@ impl Tree {
         path: &RelPath,
         naming: Naming,
     ) -> Result<Token, ProtocolError> {
+        if self.order == Order::Loose {
+            let dir = self.dir(wire)?;
+            let above = match path.parent() {
+                None if naming == Naming::Opened => RelPath::ROOT,
+                None => return Err(wrong_child(path)),
+                Some(above) => above,
+            };
+            return if *above == *dir.path {
+                Ok(dir.token)
+            } else {
+                Err(wrong_child(path))
+            };
+        }
         let (above, name) = path.split().ok_or_else(|| wrong_child(path))?;
         let hash = self.hasher.hash_one(name);
         let dir = self.dir(wire)?;
@@ -278,7 +306,9 @@ impl Tree {
         let wire = fields.bytes()?;
         let token = self.dir(wire)?.token;
         self.nodes.remove(wire);
-        self.open.pop();
+        if let Some(at) = self.open.iter().rposition(|open| *open == token) {
+            self.open.remove(at);
+        }
         if self.open.is_empty() {
             self.phase = Phase::RootClosed;
         }

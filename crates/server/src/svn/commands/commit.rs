@@ -104,7 +104,7 @@ fn receive(
     )?;
     connection.success(|_| {})?;
     connection.flush()?;
-    let mut decoder = Decoder::new(Some(session.repository.root.clone()));
+    let mut decoder = Decoder::for_commit(session.repository.root.clone(), connection.limit());
     match drive(connection, &mut decoder, &mut editor) {
         Ok(true) => {
             connection.success(|_| {})?;
