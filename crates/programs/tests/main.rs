@@ -29,6 +29,7 @@ mod svnadmin;
 mod svnauthz;
 mod svnfsfs;
 mod svnlook;
+mod svnserve;
 mod svnversion;
 mod terminal;
 mod timestamps;
@@ -52,6 +53,8 @@ const SVNDUMPFILTER: &str = env!("CARGO_BIN_EXE_svndumpfilter");
 const SVNFSFS: &str = env!("CARGO_BIN_EXE_svnfsfs");
 /// The `svnlook` under test.
 const SVNLOOK: &str = env!("CARGO_BIN_EXE_svnlook");
+/// The `svnserve` under test.
+const SVNSERVE: &str = env!("CARGO_BIN_EXE_svnserve");
 /// The `svnversion` under test.
 const SVNVERSION: &str = env!("CARGO_BIN_EXE_svnversion");
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Lets tests that are written for a server do the same with its repositories on the disk.
 pub const FILE_URLS: &str = "SYLVAN_TEST_FILE_URLS";
 
-/// A running Debian svnserve that serves the repositories of one folder on a loopback port.
+/// A running svnserve, Debian's or another, that serves the repositories of one folder on a loopback port.
 pub struct Svnserve {
     process: Child,
     port: u16,
@@ -26,17 +26,27 @@ impl Svnserve {
     pub fn start_with(root: &Path, config: &str) -> Self {
         let config_file = root.join("svnserve.conf");
         std::fs::write(&config_file, config).expect("the scratch folder is writable");
+        let config_file = config_file.to_string_lossy();
+        Self::start_program(
+            Path::new("svnserve"),
+            root,
+            &["--threads", "--config-file", &config_file],
+        )
+    }
+
+    /// Serves the repositories below `root` with a program of choice, and options besides those for
+    /// folder and port.
+    pub fn start_program(program: &Path, root: &Path, options: &[&str]) -> Self {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
             let port = free_port();
-            let mut process = Command::new("svnserve")
-                .args(["--daemon", "--foreground", "--threads"])
+            let mut process = Command::new(program)
+                .args(["--daemon", "--foreground"])
                 .args(["--listen-host", "127.0.0.1"])
                 .arg(format!("--listen-port={port}"))
                 .arg("--root")
                 .arg(root)
-                .arg("--config-file")
-                .arg(&config_file)
+                .args(options)
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
@@ -53,6 +63,19 @@ impl Svnserve {
             let _ = process.wait();
             assert!(Instant::now() < deadline, "svnserve does not start");
         }
+    }
+
+    /// Returns the number of its process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits until it ends, and returns its exit code, or the signal as a negative number.
+    pub fn wait(mut self) -> i32 {
+        use std::os::unix::process::ExitStatusExt as _;
+        let status = self.process.wait().expect("it is a child");
+        let signal = status.signal().map_or(-1, |signal| -signal);
+        status.code().unwrap_or(signal)
     }
 
     /// Returns the URL of the repository `name` below the served root: `svn://…`, or `file://…` if

@@ -107,7 +107,8 @@ impl Client {
         }
         match self.connection.look()? {
             Came::Nothing => return Ok(Next::Wait),
-            Came::End => return Ok(Next::End),
+            Came::End if matches!(self.stage, Stage::Commands(_)) => return Ok(Next::End),
+            Came::End => return Err(self.connection.gone()),
             Came::Item => {}
         }
         match &mut self.stage {

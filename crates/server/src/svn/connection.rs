@@ -172,7 +172,6 @@ impl Connection {
                 Ok(0) => return Ok(Came::End),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Came::Nothing),
-                Err(error) if is_gone(error.kind()) => return Ok(Came::End),
                 Err(error) => return Err(self.fail(read_failed(&error))),
             }
         }
@@ -249,21 +248,19 @@ impl Connection {
         &mut self.input
     }
 
+    /// Notes that the client is gone in the midst of something.
+    pub(crate) fn gone(&mut self) -> Error {
+        self.fail(Error::from_code(ErrorCode::RA_SVN_CONNECTION_CLOSED))
+    }
+
     /// Waits for more behind what is there; `missing` says how much is waited for.
     pub(crate) fn fill(&mut self, missing: usize) -> Result<()> {
         self.flush()?;
         loop {
             match self.receive(missing) {
-                Ok(0) => {
-                    let gone = Error::from_code(ErrorCode::RA_SVN_CONNECTION_CLOSED);
-                    return Err(self.fail(gone));
-                }
+                Ok(0) => return Err(self.gone()),
                 Ok(_) => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(Direction::In)?,
-                Err(error) if is_gone(error.kind()) => {
-                    let gone = Error::from_code(ErrorCode::RA_SVN_CONNECTION_CLOSED);
-                    return Err(self.fail(gone));
-                }
                 Err(error) => return Err(self.fail(read_failed(&error))),
             }
         }
@@ -330,10 +327,7 @@ impl Connection {
         }
         while !bytes.is_empty() {
             match self.transport.write(bytes) {
-                Ok(0) => {
-                    let gone = Error::from_code(ErrorCode::RA_SVN_CONNECTION_CLOSED);
-                    return Err(self.fail(gone));
-                }
+                Ok(0) => return Err(self.gone()),
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -363,13 +357,6 @@ impl Connection {
         drop(waiting);
         result.map_err(|error| self.fail(error))
     }
-}
-
-fn is_gone(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted
-    )
 }
 
 fn read_failed(error: &std::io::Error) -> Error {
