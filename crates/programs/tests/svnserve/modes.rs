@@ -297,3 +297,36 @@ fn slow_clients_hinder_nobody() {
             == 0
     });
 }
+
+#[test]
+fn clients_that_do_nothing_may_have_to_leave() {
+    let sandbox = Sandbox::new();
+    let folder = repository(&sandbox);
+    let metrics = free_port().to_string();
+    let options = [
+        "--idle-timeout=1",
+        "--stall-timeout=1",
+        "--metrics",
+        &metrics,
+    ];
+    let server = Svnserve::start_program(Path::new(SVNSERVE), &folder, &options);
+    let hello = "( 2 ( edit-pipeline ) 12:svn://h/repo ) ( ANONYMOUS ( 0: ) ) ";
+    for said in [
+        "",
+        hello,
+        &format!("{hello}( update ( ( ) 0: true ) ) ( set-path "),
+    ] {
+        let mut client = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        client.write_all(said.as_bytes()).unwrap();
+        let patience = Some(Duration::from_secs(20));
+        client.set_read_timeout(patience).unwrap();
+        // What is left of it is the end.
+        client.read_to_end(&mut Vec::new()).unwrap();
+    }
+    let port: u16 = metrics.parse().unwrap();
+    let mut watcher = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    watcher.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut heard = String::new();
+    watcher.read_to_string(&mut heard).unwrap();
+    assert!(heard.contains("\nsvnserve_sessions_total 2\n"), "{heard}");
+}

@@ -24,6 +24,10 @@ pub use request::{ReportCommand, ReportRequest, Request};
 
 use sylvan_core::{RelPath, RelPathBuf, text};
 
+/// The most components of a path: more than the paths of systems have. What walks through trees
+/// needs memory for each level.
+const MAX_COMPONENTS: usize = 2048;
+
 /// Makes a path from a peer canonical, and refuses one that leads out of where it belongs or that
 /// no repository can have.
 fn check_path(given: &str) -> Result<RelPathBuf, ProtocolError> {
@@ -32,5 +36,8 @@ fn check_path(given: &str) -> Result<RelPathBuf, ProtocolError> {
         Err(_) => RelPathBuf::canonicalize(given)?,
     };
     text::check_path(path.as_str())?;
+    if path.depth() > MAX_COMPONENTS {
+        return Err(ProtocolError::unexpected("Path has too many components"));
+    }
     Ok(path)
 }

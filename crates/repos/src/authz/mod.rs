@@ -32,7 +32,7 @@ use std::sync::{Arc, OnceLock};
 
 use sylvan_core::{Error, Result};
 
-pub use read::{AuthzSource, read_node};
+pub use read::{AuthzCache, AuthzSource, read_node};
 use rule::Acl;
 use tree::Tree;
 

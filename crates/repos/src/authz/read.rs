@@ -1,6 +1,8 @@
 //! Where rules are: in a file, or in a repository.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use sylvan_core::{Error, ErrorCode, NodeKind, RelPathBuf, Result, Url};
 use sylvan_fs::Tree;
@@ -48,8 +50,69 @@ impl Authz {
         let groups = groups
             .map(|source| read_source(source, must_exist, known))
             .transpose()?;
-        Self::parse(&text, groups.as_deref(), warn)
-            .map_err(|error| error.context(format!("Error while parsing authz file: '{rules}':")))
+        Self::parse_named(rules, &text, groups.as_deref(), warn)
+    }
+
+    fn parse_named(
+        source: &AuthzSource,
+        rules: &[u8],
+        groups: Option<&[u8]>,
+        warn: &mut AuthzWarnings<'_>,
+    ) -> Result<Self> {
+        Self::parse(rules, groups, warn)
+            .map_err(|error| error.context(format!("Error while parsing authz file: '{source}':")))
+    }
+}
+
+/// Rules that were read before, for servers: files that are as they were are not parsed again.
+#[derive(Debug, Default)]
+pub struct AuthzCache(Mutex<HashMap<(String, Option<String>), Parsed>>);
+
+#[derive(Debug)]
+struct Parsed {
+    rules: Vec<u8>,
+    groups: Option<Vec<u8>>,
+    authz: Authz,
+}
+
+/// How many files of rules are kept.
+const KEPT: usize = 64;
+
+impl AuthzCache {
+    /// As [`Authz::read`], where files must exist. Warnings are told when a file is new.
+    ///
+    /// # Errors
+    /// Those of [`Authz::read`].
+    pub fn read(
+        &self,
+        rules: &AuthzSource,
+        groups: Option<&AuthzSource>,
+        known: Option<&Repos>,
+        warn: &mut AuthzWarnings<'_>,
+    ) -> Result<Authz> {
+        let text = read_source(rules, true, known)?;
+        let groups_text = groups
+            .map(|source| read_source(source, true, known))
+            .transpose()?;
+        let key = (rules.to_string(), groups.map(AuthzSource::to_string));
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(parsed) = cached.get(&key)
+            && parsed.rules == text
+            && parsed.groups == groups_text
+        {
+            return Ok(parsed.authz.clone());
+        }
+        let authz = Authz::parse_named(rules, &text, groups_text.as_deref(), warn)?;
+        if cached.len() >= KEPT {
+            cached.clear();
+        }
+        let parsed = Parsed {
+            rules: text,
+            groups: groups_text,
+            authz: authz.clone(),
+        };
+        cached.insert(key, parsed);
+        Ok(authz)
     }
 }
 
@@ -142,4 +205,32 @@ fn local_path(url: &Url) -> Result<PathBuf> {
         return Err(bad("contains unsupported hostname"));
     }
     Ok(PathBuf::from(url.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authz::{Reach, Rights};
+
+    #[test]
+    fn files_are_parsed_when_they_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("rules");
+        let source = AuthzSource::File(path.clone());
+        let cache = AuthzCache::default();
+        let write = |text: &str| std::fs::write(&path, text).unwrap();
+        let may_read = || {
+            let authz = cache.read(&source, None, None, &mut |_| {}).unwrap();
+            let user = authz.for_user("", Some("jo"));
+            user.allows("/", Rights::READ, Reach::Path)
+        };
+        write("[/]\njo = r\n");
+        assert!(may_read() && may_read());
+        write("[/]\njo = \n");
+        assert!(!may_read());
+        write("[/\n");
+        assert!(cache.read(&source, None, None, &mut |_| {}).is_err());
+        std::fs::remove_file(&path).unwrap();
+        assert!(cache.read(&source, None, None, &mut |_| {}).is_err());
+    }
 }

@@ -11,6 +11,7 @@ use super::Serving;
 use super::commands;
 use super::connection::{Came, Connection};
 use super::log::About;
+use super::metrics::Counted;
 use super::session::Session;
 use super::transport::Transport;
 
@@ -23,6 +24,8 @@ pub(crate) struct Client {
     serving: Arc<Serving>,
     host: Option<String>,
     stage: Stage,
+    /// Counts it as long as it is there.
+    _counted: Counted,
 }
 
 /// What comes next.
@@ -48,11 +51,13 @@ pub(crate) enum Next {
 
 impl Client {
     pub(crate) fn new(connection: Connection, serving: Arc<Serving>, host: Option<String>) -> Self {
+        let _counted = serving.metrics.connect();
         Self {
             connection,
             serving,
             host,
             stage: Stage::Greeting,
+            _counted,
         }
     }
 
@@ -85,6 +90,9 @@ impl Client {
     /// Why the connection is to be closed; it is in the log.
     pub(crate) fn step(&mut self) -> Result<Next> {
         let stepped = self.try_step();
+        if stepped.is_err() {
+            self.serving.metrics.broken.add(1);
+        }
         if let Err(error) = &stepped
             && let Some(logger) = &self.serving.logger
         {
@@ -117,6 +125,7 @@ impl Client {
                 let host = self.host.as_deref();
                 let session = Session::open(&mut self.connection, &self.serving, host, &hello)?;
                 self.connection.allow_requests();
+                self.serving.metrics.sessions.add(1);
                 self.stage = Stage::Commands(Box::new(session));
             }
             Stage::Commands(session) => handle(session, &mut self.connection)?,
@@ -128,6 +137,7 @@ impl Client {
 /// Reads a command, does what it says, and tells the client what went wrong.
 fn handle(session: &mut Session, connection: &mut Connection) -> Result<()> {
     connection.begin();
+    session.serving.metrics.commands.add(1);
     let handled = connection.lend(|connection, item| match Request::read(item) {
         Ok(request) => commands::handle(session, connection, request),
         Err(error @ (ProtocolError::UnknownCommand(_) | ProtocolError::Other(_))) => {
@@ -139,6 +149,7 @@ fn handle(session: &mut Session, connection: &mut Connection) -> Result<()> {
         if let Some(broken) = connection.broken() {
             return Err(broken.clone());
         }
+        session.serving.metrics.failures.add(1);
         answer::write_failure(connection.out(), &without_wrapping(error));
     }
     connection.flush()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sylvan_core::{Error, ErrorCode, Result, Url};
 use sylvan_io::config::ConfigFile;
 use sylvan_repos::Repos;
-use sylvan_repos::authz::{Authz, AuthzSource, AuthzWarnings};
+use sylvan_repos::authz::{Authz, AuthzCache, AuthzSource, AuthzWarnings};
 
 const GENERAL: &str = "general";
 const SASL: &str = "sasl";
@@ -97,6 +97,7 @@ impl Settings {
         config: &ServerConfig,
         repos: &Repos,
         read_only: bool,
+        rules: &AuthzCache,
         warn: &mut AuthzWarnings<'_>,
     ) -> Result<Self> {
         let get = |option| config.file.get(GENERAL, option);
@@ -106,7 +107,7 @@ impl Settings {
             "read" => Level::Read,
             _ => Level::Nothing,
         };
-        let authz = read_authz(config, repos, warn)
+        let authz = read_authz(config, repos, rules, warn)
             .map_err(|error| error.wrap_code(ErrorCode::AUTHZ_INVALID_CONFIG))?;
         Ok(Self {
             anonymous: level("anon-access", "read"),
@@ -145,6 +146,7 @@ fn eacces() -> ErrorCode {
 fn read_authz(
     config: &ServerConfig,
     repos: &Repos,
+    cache: &AuthzCache,
     warn: &mut AuthzWarnings<'_>,
 ) -> Result<Option<Authz>> {
     let source = |option| {
@@ -157,7 +159,8 @@ fn read_authz(
         return Ok(None);
     };
     let groups = source("groups-db")?;
-    Authz::read(&rules, groups.as_ref(), true, Some(repos), warn).map(Some)
+    let authz = cache.read(&rules, groups.as_ref(), Some(repos), warn)?;
+    Ok(Some(authz))
 }
 
 /// Finds out what a name of a file stands for: a URL, a path in the repository (`^/…`), or a file.

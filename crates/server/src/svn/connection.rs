@@ -5,7 +5,7 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use sylvan_core::{Error, ErrorCode, Result};
@@ -13,9 +13,9 @@ use sylvan_io::Cancel;
 use sylvan_proto::svn::item::{Item, Parser, Writer};
 use sylvan_proto::svn::{ProtocolError, Response, answer, message};
 
-use super::Serving;
 use super::pool::Turn;
 use super::transport::{Direction, Transport};
+use super::{Metrics, Serving};
 
 /// The least and the most that is read at once.
 const MIN_READ: usize = 8 << 10;
@@ -35,6 +35,8 @@ pub(crate) struct Connection {
     /// Given up while we wait.
     turn: Option<Turn>,
     cancel: Cancel,
+    stall: Option<Duration>,
+    metrics: Arc<Metrics>,
     input: Bytes,
     read_size: usize,
     parser: Parser,
@@ -74,6 +76,8 @@ impl Connection {
             transport,
             turn,
             cancel: serving.cancel.clone(),
+            stall: serving.patience.stall,
+            metrics: Arc::clone(&serving.metrics),
             input: Bytes::new(),
             read_size: MIN_READ,
             parser: Parser::with_limit(HELLO.min(max_request)),
@@ -308,6 +312,7 @@ impl Connection {
         };
         self.input = Bytes::from(buffer);
         if let Ok(count) = result {
+            self.metrics.received.add(count as u64);
             if count == room {
                 self.read_size = (self.read_size * 2).min(MAX_READ);
             } else if count < self.read_size / 4 {
@@ -319,6 +324,7 @@ impl Connection {
 
     fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.written += bytes.len() as u64;
+        self.metrics.sent.add(bytes.len() as u64);
         if self.max_response > 0 && self.written > self.max_response {
             return Err(self.fail(Error::new(
                 ErrorCode::RA_SVN_RESPONSE_SIZE,
@@ -344,9 +350,13 @@ impl Connection {
     /// Lets others work while nothing can be read or written.
     fn wait(&mut self, direction: Direction) -> Result<()> {
         let waiting = self.turn.as_ref().map(Turn::give_up);
+        let since = Instant::now();
         let result = loop {
             if let Err(error) = self.cancel.check() {
                 break Err(error);
+            }
+            if self.stall.is_some_and(|stall| since.elapsed() >= stall) {
+                break Err(stalled(since.elapsed()));
             }
             match self.transport.wait(direction, SLICE) {
                 Ok(false) => {}
@@ -357,6 +367,11 @@ impl Connection {
         drop(waiting);
         result.map_err(|error| self.fail(error))
     }
+}
+
+fn stalled(time: Duration) -> Error {
+    let text = format!("Connection timed out after {} seconds", time.as_secs());
+    Error::new(ErrorCode::RA_SVN_IO_ERROR, text)
 }
 
 fn read_failed(error: &std::io::Error) -> Error {

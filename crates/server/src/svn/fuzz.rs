@@ -10,11 +10,12 @@ use std::time::Duration;
 use sylvan_core::Timestamp;
 use sylvan_fs::Cache;
 use sylvan_io::Cancel;
+use sylvan_repos::authz::AuthzCache;
 
-use super::Serving;
 use super::client::Client;
 use super::connection::Connection;
 use super::transport::{Direction, Transport};
+use super::{Patience, Serving};
 
 /// Says what it is told to, in pieces, and hears everything.
 struct Script {
@@ -62,6 +63,9 @@ pub fn serving(root: &Path) -> Arc<Serving> {
         max_request: 1 << 20,
         max_response: 0,
         cache: Cache::new(1 << 20),
+        rules: AuthzCache::default(),
+        patience: Patience::default(),
+        metrics: Arc::default(),
         logger: None,
         cancel: Cancel::new(),
         clock: || Timestamp::from_micros(1_000_000_000_000_000),

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use sylvan_core::{Error, Result};
@@ -25,6 +25,8 @@ const LINGER: Duration = Duration::from_millis(50);
 const FEW: usize = 64;
 /// How long clients have to end when the server does.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long it waits before it looks around even if nothing happens.
+const LOOK: Duration = Duration::from_secs(60);
 /// How long nobody is let in if there are no descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -123,7 +125,12 @@ struct Server {
     wake: UnixStream,
     returned: Arc<Returned>,
     /// Clients that wait for nothing but input.
-    parked: Vec<Client>,
+    parked: Vec<Parked>,
+}
+
+struct Parked {
+    client: Client,
+    since: Instant,
 }
 
 fn pool(options: &ListenOptions, turns: &Turns, returned: &Arc<Returned>) -> Pool<Client> {
@@ -167,12 +174,17 @@ impl Server {
             }
             // From the last, so that the others keep their places.
             for at in ready.clients.into_iter().rev() {
-                self.pool.push(self.parked.swap_remove(at));
+                self.pool.push(self.parked.swap_remove(at).client);
             }
             let returned = &self.returned.clients;
             let mut returned = returned.lock().unwrap_or_else(PoisonError::into_inner);
-            self.parked.append(&mut returned);
+            let since = Instant::now();
+            let parked = returned.drain(..).map(|client| Parked { client, since });
+            self.parked.extend(parked);
             drop(returned);
+            if let Some(idle) = self.serving.patience.idle {
+                self.parked.retain(|parked| parked.since.elapsed() < idle);
+            }
             if ready.listener {
                 self.accept(listener)?;
             }
@@ -187,7 +199,7 @@ impl Server {
         let inputs: Vec<BorrowedFd<'_>> = self
             .parked
             .iter()
-            .filter_map(|client| client.transport().input())
+            .filter_map(|parked| parked.client.transport().input())
             .collect();
         let (listening, signals, wake) = (
             listener.as_fd(),
@@ -199,7 +211,15 @@ impl Server {
             .chain(&inputs)
             .map(|fd| PollFd::new(fd, PollFlags::IN))
             .collect();
-        match poll(&mut fds, Some(&timespec(Duration::from_secs(60)))) {
+        // Those that were here first may leave first.
+        let first = self
+            .parked
+            .iter()
+            .map(|parked| parked.since.elapsed())
+            .max();
+        let idle = self.serving.patience.idle.zip(first);
+        let longest = idle.map_or(LOOK, |(idle, first)| idle.saturating_sub(first).min(LOOK));
+        match poll(&mut fds, Some(&timespec(longest))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => {
                 return Err(Error::io(&error.into(), "Can't accept client connection"));

@@ -13,6 +13,7 @@ pub mod fuzz;
 mod listen;
 mod log;
 mod log_lines;
+mod metrics;
 mod pool;
 mod repository;
 mod session;
@@ -20,18 +21,24 @@ mod transport;
 mod wire_editor;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
-use sylvan_core::Timestamp;
+use sylvan_core::{Result, Timestamp};
 use sylvan_fs::Cache;
 use sylvan_io::Cancel;
+use sylvan_repos::authz::AuthzCache;
 
+use client::Client;
 pub use config::ServerConfig;
+use connection::Connection;
 pub use listen::{ListenOptions, Signals, listen, serve_one};
 pub use log::Logger;
+pub use metrics::{Metrics, serve_metrics};
 pub use transport::Pipes;
 
 /// What all connections of a server have in common.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Serving {
     /// The folder that URLs begin in.
     pub root: PathBuf,
@@ -49,6 +56,12 @@ pub struct Serving {
     pub max_response: u64,
     /// What is kept of repositories.
     pub cache: Cache,
+    /// What is kept of access rules.
+    pub rules: AuthzCache,
+    /// What clients may take their time for.
+    pub patience: Patience,
+    /// What was done.
+    pub metrics: Arc<Metrics>,
     /// Where operations and errors are written.
     pub logger: Option<Logger>,
     /// Ends everything.
@@ -61,11 +74,20 @@ pub struct Serving {
     pub tunnel: Option<Option<String>>,
 }
 
+/// How long clients may do nothing; without, for ever.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Patience {
+    /// Between commands, and before the first.
+    pub idle: Option<Duration>,
+    /// In the midst of a command, if bytes could be sent or are waited for.
+    pub stall: Option<Duration>,
+}
+
 /// Serves one client on standard input and output until it goes.
 ///
 /// # Errors
 /// Why its session ended, unless the client ended it.
-pub fn serve_pipes(serving: &std::sync::Arc<Serving>, pipes: Pipes) -> sylvan_core::Result<()> {
-    let connection = connection::Connection::new(Box::new(pipes), None, serving);
-    client::Client::new(connection, std::sync::Arc::clone(serving), None).serve()
+pub fn serve_pipes(serving: &Arc<Serving>, pipes: Pipes) -> Result<()> {
+    let connection = Connection::new(Box::new(pipes), None, serving);
+    Client::new(connection, Arc::clone(serving), None).serve()
 }

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(1);
-/// What the threads need at most; more than deep trees take.
-const STACK: usize = 2 << 20;
+/// What the threads need at most: for each level of a tree some frames. Only what is touched takes
+/// memory.
+const STACK: usize = 64 << 20;
 
 /// See the module. Clones share it.
 pub(crate) struct Pool<J>(Arc<Shared<J>>);

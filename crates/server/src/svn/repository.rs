@@ -76,10 +76,8 @@ impl Repository {
                 &own
             }
         };
-        let settings =
-            Settings::read(config, &repos, serving.read_only, warn).map_err(|error| match error
-                .code()
-            {
+        let settings = Settings::read(config, &repos, serving.read_only, &serving.rules, warn)
+            .map_err(|error| match error.code() {
                 ErrorCode::AUTHZ_INVALID_CONFIG | ErrorCode::AUTHN_FAILED => {
                     refused(&error, &log_name);
                     Error::from_code(error.code())

@@ -186,3 +186,43 @@ fn properties_without_end_are_no_longer_than_a_request() {
     assert!(!heard.contains("failure"), "{heard}");
     assert_eq!(scene.transactions(), Vec::<String>::new());
 }
+
+#[test]
+fn deep_trees_are_walked() {
+    const DEEPEST: usize = 250;
+    let scene = Scene::new();
+    let mut said = begin("deep") + "( open-root ( ( 1 ) 2:t0 ) ) ";
+    let mut path = String::new();
+    for level in 1..=DEEPEST {
+        path.push_str(if level == 1 { "d" } else { "/d" });
+        let (above, here) = (format!("t{}", level - 1), format!("t{level}"));
+        let (above_len, here_len) = (above.len(), here.len());
+        said += &format!(
+            "( add-dir ( {}:{path} {above_len}:{above} {here_len}:{here} ( ) ) ) ",
+            path.len()
+        );
+    }
+    for level in (0..=DEEPEST).rev() {
+        let here = format!("t{level}");
+        said += &format!("( close-dir ( {}:{here} ) ) ", here.len());
+    }
+    said += "( close-edit ( ) ) ";
+    let too_deep = "d/".repeat(2048) + "d";
+    let too_deep = format!("( check-path ( {}:{too_deep} ( ) ) ) ", too_deep.len());
+    let deepest = format!("( check-path ( {}:{path} ( ) ) ) ", path.len());
+    let walks = "( list ( 0: ( ) infinity ( kind ) ) ) ( replay ( 2 0 true ) ) ( success ( ) ) \
+        ( get-mergeinfo ( ( 0: ) ( ) explicit true ) ) ( update ( ( ) 0: true ) ) \
+        ( set-path ( 0: 0 true ) ) ( finish-report ( ) ) ( success ( ) ) ( get-latest-rev ( ) ) ";
+    // An eighth of what the server's own threads have, for an eighth of the deepest paths.
+    let thread = std::thread::Builder::new().stack_size(8 << 20);
+    let heard = thread.spawn(move || {
+        let committed = scene.say(&[said.as_bytes()]);
+        assert!(committed.contains("( 2 ( 27:"), "{committed}");
+        assert_eq!(scene.say(&[too_deep.as_bytes()]), "");
+        let kind = scene.say(&[deepest.as_bytes()]);
+        assert!(kind.ends_with("( success ( dir ) ) "));
+        scene.say(&[walks.as_bytes()])
+    });
+    let heard = heard.unwrap().join().unwrap();
+    assert!(heard.ends_with("( success ( 2 ) ) "), "{}", heard.len());
+}

@@ -1,7 +1,9 @@
 //! What was typed.
 
 use std::ffi::{OsStr, OsString};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sylvan_cmdline::call::memory_cache_size;
 use sylvan_cmdline::getopt::{Met, Parser};
@@ -9,6 +11,7 @@ use sylvan_cmdline::number::parse_u64;
 use sylvan_cmdline::surroundings::current_dir;
 use sylvan_cmdline::utf8;
 use sylvan_core::{Dirent, Error, ErrorCode, Result};
+use sylvan_server::svn::Patience;
 
 use crate::NAME;
 use crate::options::OPTIONS;
@@ -48,6 +51,8 @@ pub(crate) struct Invocation {
     pub(crate) pid_file: Option<PathBuf>,
     pub(crate) tunnel_user: Option<String>,
     pub(crate) virtual_host: bool,
+    pub(crate) patience: Patience,
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 impl Default for Invocation {
@@ -72,6 +77,8 @@ impl Default for Invocation {
             pid_file: None,
             tunnel_user: None,
             virtual_host: false,
+            patience: Patience::default(),
+            metrics: None,
         }
     }
 }
@@ -169,6 +176,9 @@ impl Reading {
             "pid-file" => inv.pid_file = Some(absolute(arg)?),
             "tunnel-user" => inv.tunnel_user = Some(utf8::os_text(arg)?.to_owned()),
             "virtual-host" => inv.virtual_host = true,
+            "idle-timeout" => inv.patience.idle = Some(seconds(arg)?),
+            "stall-timeout" => inv.patience.stall = Some(seconds(arg)?),
+            "metrics" => inv.metrics = Some(metrics_address(arg)?),
             "version" => self.version = true,
             "quiet" => self.quiet = true,
             // What only tunes Subversion's caches.
@@ -208,6 +218,18 @@ fn count(word: &OsStr) -> usize {
 fn megabytes(word: &OsStr) -> u64 {
     let number = u64::try_from(leading_number(word)).unwrap_or(0);
     number.saturating_mul(MEGABYTE)
+}
+
+fn seconds(word: &OsStr) -> Result<Duration> {
+    Ok(Duration::from_secs(parse_u64(utf8::os_text(word)?)?))
+}
+
+/// Reads a port of the loopback, or an address with a port.
+fn metrics_address(word: &OsStr) -> Result<SocketAddr> {
+    match utf8::os_text(word)?.parse() {
+        Ok(address) => Ok(address),
+        Err(_) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port(word)?))),
+    }
 }
 
 fn port(word: &OsStr) -> Result<u16> {

@@ -15,8 +15,10 @@ use sylvan_cmdline::version;
 use sylvan_core::{Error, ErrorCode, Result};
 use sylvan_fs::Cache;
 use sylvan_io::Cancel;
+use sylvan_repos::authz::AuthzCache;
 use sylvan_server::svn::{
-    ListenOptions, Logger, Pipes, ServerConfig, Serving, listen, serve_one, serve_pipes,
+    ListenOptions, Logger, Pipes, ServerConfig, Serving, listen, serve_metrics, serve_one,
+    serve_pipes,
 };
 
 use crate::invocation::{Asked, Invocation, Mode};
@@ -89,6 +91,11 @@ fn serve(inv: &Invocation, cancel: &Cancel) -> Result<()> {
     if let Some(path) = &inv.pid_file {
         socket::write_pid_file(path)?;
     }
+    if let Some(address) = inv.metrics {
+        let failed = |error: std::io::Error| Error::io(&error, "Can't bind server socket");
+        let listener = std::net::TcpListener::bind(address).map_err(failed)?;
+        serve_metrics(listener, &serving)?;
+    }
     socket::raise_descriptor_limit();
     daemon::leave_terminal();
     if inv.mode == Mode::ListenOnce {
@@ -125,6 +132,9 @@ fn serving(inv: &Invocation, cancel: &Cancel, logger: Option<Logger>) -> Result<
         max_request: inv.max_request_size,
         max_response: inv.max_response_size,
         cache,
+        rules: AuthzCache::default(),
+        patience: inv.patience,
+        metrics: Arc::default(),
         logger,
         cancel: cancel.clone(),
         clock: || std::time::SystemTime::now().into(),

@@ -126,6 +126,18 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
         "virtual-host",
         "look for repositories in the folder of the URL's\nhost name, below the root",
     ),
+    value(
+        "idle-timeout",
+        "seconds after which clients have to leave that send\nno command; by default they need not",
+    ),
+    value(
+        "stall-timeout",
+        "seconds after which clients have to leave that stop\nin the midst of a command; by default they need not",
+    ),
+    value(
+        "metrics",
+        "answer GET /metrics and /health on this port of the\nloopback, or at this ADDRESS:PORT",
+    ),
     flag("version", "print the program's version"),
     short('q', flag("quiet", "with --version, print the number alone")),
 ];

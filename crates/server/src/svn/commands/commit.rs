@@ -35,6 +35,7 @@ pub(super) fn commit(
         return Ok(());
     };
     session.log(&format!("commit r{}", committed.rev));
+    session.serving.metrics.commits.add(1);
     connection.no_auth();
     if !keep_locks && !tokens.is_empty() {
         unlock(session, &tokens);
