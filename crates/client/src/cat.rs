@@ -107,6 +107,16 @@ fn cat_local(
     copy(context, file, &name, translation, out)
 }
 
+/// Returns the text of a working file as the repository would have it.
+pub(crate) fn normalized(context: &Context, node: &WcNode) -> Result<Vec<u8>> {
+    let props = node.working_props()?;
+    let translation = local_translation(context, node, &props, true, KeywordMode::Contract)?;
+    let mut text = Vec::new();
+    let name = node.abspath();
+    copy(context, open_file(name)?, name, translation, &mut text)?;
+    Ok(text)
+}
+
 /// How the content of a working copy's file is translated.
 fn local_translation(
     context: &Context,

@@ -6,6 +6,7 @@
 pub mod add;
 pub mod arguments;
 pub mod auto_props;
+pub mod blame;
 pub mod cat;
 pub mod changelist;
 pub mod checkout;

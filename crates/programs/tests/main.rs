@@ -1,6 +1,7 @@
 //! Program tests: one module a subject.
 
 mod arguments;
+mod blame;
 mod checkout;
 mod cleanup;
 mod commit;

@@ -88,7 +88,7 @@ fn old_folder(dir: &Path, format: u32, url: &str, entries: &str, files: &[(&str,
                 let flag = value == field;
                 format!("\n   {field}=\"{}\"", if flag { "true" } else { value })
             });
-            let _ = write!(text, "<entry{}/>\n", attributes.collect::<String>());
+            let _ = writeln!(text, "<entry{}/>", attributes.collect::<String>());
         } else {
             let last = set
                 .iter()

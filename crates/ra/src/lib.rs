@@ -13,6 +13,7 @@ mod open;
 mod segments;
 mod session;
 mod svn;
+mod text_chain;
 pub mod tunnel;
 mod whole_text;
 

@@ -1,12 +1,16 @@
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::Arc;
 
+use sylvan_core::mergeinfo::Mergeinfo;
 use sylvan_core::{
     Depth, Error, ErrorCode, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Timestamp,
     Url,
 };
 use sylvan_delta::svndiff::Version;
 use sylvan_delta::{Editor, ReportEntry};
+
+pub use sylvan_fs::tree::MergeinfoInheritance;
 
 pub use sylvan_core::repository::{
     ChangedPath, CommitInfo, DirEntry, DirEntryFields, InheritedProps, ListReceiver,
@@ -96,6 +100,26 @@ pub struct Directory {
     /// The folder's properties, entry properties too.
     pub props: Props,
 }
+
+/// A file as it was in one revision, and what changed since the revision sent before.
+#[derive(Clone, Debug)]
+pub struct FileRev {
+    /// The path below the repository root, with a leading slash.
+    pub path: String,
+    /// The revision.
+    pub rev: Revnum,
+    /// The revision's properties.
+    pub revprops: Props,
+    /// Whether the revision came by a merge.
+    pub merged: bool,
+    /// Properties that are other than in the revision sent before; `None` where they are gone.
+    pub prop_changes: Vec<(String, Option<Vec<u8>>)>,
+    /// The whole text, unless it is as in the revision sent before.
+    pub text: Option<Arc<Vec<u8>>>,
+}
+
+/// Receives the revisions of a file.
+pub type FileRevReceiver<'a> = dyn FnMut(FileRev) -> Result<()> + 'a;
 
 /// An open repository, seen from one URL in it (the session URL). Paths are relative to that URL
 /// unless they are said to be below the repository root. A revision of `None` is the youngest.
@@ -281,6 +305,39 @@ pub trait Session: Send {
         start: Option<Revnum>,
         end: Option<Revnum>,
     ) -> Result<Vec<LocationSegment>>;
+
+    /// Gives the revisions from `start` to `end` in which a file changed to `receive`, and the one
+    /// before; younger first if `start` is younger. With `include_merged`, merged revisions come too.
+    ///
+    /// # Errors
+    /// `FS_NOT_FILE` if it is no file; `RA_NOT_IMPLEMENTED` where a server has no such command.
+    fn file_revs(
+        &mut self,
+        path: &RelPath,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        include_merged: bool,
+        receive: &mut FileRevReceiver<'_>,
+    ) -> Result<()> {
+        let _ = (path, start, end, include_merged, receive);
+        Err(Error::from_code(ErrorCode::RA_NOT_IMPLEMENTED))
+    }
+
+    /// Returns what was merged into paths, by path; those with nothing are left out.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED_FEATURE` if the repository or the server has no merge tracking;
+    /// `FS_NOT_FOUND` if a path is not there.
+    fn mergeinfo(
+        &mut self,
+        paths: &[RelPathBuf],
+        rev: Option<Revnum>,
+        inheritance: MergeinfoInheritance,
+        include_descendants: bool,
+    ) -> Result<BTreeMap<RelPathBuf, Mergeinfo>> {
+        let _ = (paths, rev, inheritance, include_descendants);
+        Err(Error::from_code(ErrorCode::RA_NOT_IMPLEMENTED))
+    }
 
     /// Returns the lock on a path.
     fn lock(&mut self, path: &RelPath) -> Result<Option<Lock>>;

@@ -18,6 +18,17 @@ pub enum MergeinfoInheritance {
     NearestAncestor,
 }
 
+impl MergeinfoInheritance {
+    /// Returns the word that protocols have for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Explicit => "explicit",
+            Self::Inherited => "inherited",
+            Self::NearestAncestor => "nearest-ancestor",
+        }
+    }
+}
+
 const MERGEINFO: &str = "svn:mergeinfo";
 
 impl Root {

@@ -22,6 +22,7 @@
 mod base64;
 pub mod commit;
 mod error;
+mod file_revs;
 mod list;
 mod locks;
 mod log;
@@ -34,6 +35,7 @@ pub mod xml;
 
 pub use base64::{decode as decode_base64, encode as encode_base64};
 pub use error::ErrorBody;
+pub use file_revs::{FileRevItem, FileRevsReport, MergeinfoReport};
 pub use list::{ListItem, ListReport};
 pub use locks::{LockDiscovery, LockItem, LocksReport};
 pub use log::{LogItem, LogPath, LogReport};

@@ -93,6 +93,40 @@ pub fn log(options: &Log<'_>, paths: &[RelPathBuf]) -> String {
     body.end("S:log-report")
 }
 
+/// The body of a `file-revs-report`.
+pub fn file_revs(
+    path: &RelPath,
+    start: Option<Revnum>,
+    end: Option<Revnum>,
+    include_merged: bool,
+) -> String {
+    let mut body = Body::report("S:file-revs-report");
+    body.element("S:start-revision", &rev_text(start));
+    body.element("S:end-revision", &rev_text(end));
+    body.flag("S:include-merged-revisions", include_merged);
+    body.element("S:path", path.as_str());
+    body.end("S:file-revs-report")
+}
+
+/// The body of a `mergeinfo-report`.
+pub fn mergeinfo(
+    paths: &[RelPathBuf],
+    rev: Option<Revnum>,
+    inherit: &str,
+    include_descendants: bool,
+) -> String {
+    let mut body = Body::report("S:mergeinfo-report");
+    body.element("S:revision", &rev_text(rev));
+    body.element("S:inherit", inherit);
+    if include_descendants {
+        body.element("S:include-descendants", "yes");
+    }
+    for path in paths {
+        body.element("S:path", path.as_str());
+    }
+    body.end("S:mergeinfo-report")
+}
+
 /// The body of a `list-report`. `props` are namespace and name put together.
 pub fn list(
     path: &RelPath,

@@ -123,6 +123,28 @@ pub enum Command<'a> {
         /// Oldest revision.
         end: Option<Revnum>,
     },
+    /// Asks for the revisions in which a file changed.
+    GetFileRevs {
+        /// The file.
+        path: &'a RelPath,
+        /// First revision.
+        start: Option<Revnum>,
+        /// Last revision.
+        end: Option<Revnum>,
+        /// Whether merged revisions are wanted.
+        include_merged: bool,
+    },
+    /// Asks for what was merged into nodes.
+    GetMergeinfo {
+        /// The nodes.
+        paths: &'a [&'a RelPath],
+        /// At this revision, or the youngest.
+        rev: Option<Revnum>,
+        /// `explicit`, `inherited` or `nearest-ancestor`.
+        inherit: &'a str,
+        /// Whether nodes below are wanted too.
+        include_descendants: bool,
+    },
     /// Asks for the lock on a node.
     GetLock {
         /// The node.
@@ -259,6 +281,8 @@ impl Command<'_> {
             Self::Log { .. } => "log",
             Self::GetLocations { .. } => "get-locations",
             Self::GetLocationSegments { .. } => "get-location-segments",
+            Self::GetFileRevs { .. } => "get-file-revs",
+            Self::GetMergeinfo { .. } => "get-mergeinfo",
             Self::GetLock { .. } => "get-lock",
             Self::GetLocks { .. } => "get-locks",
             Self::GetIprops { .. } => "get-iprops",
@@ -399,6 +423,29 @@ impl Command<'_> {
             } => {
                 out.string(path.as_str()).optional_rev(peg);
                 out.optional_rev(start).optional_rev(end);
+            }
+            Self::GetFileRevs {
+                path,
+                start,
+                end,
+                include_merged,
+            } => {
+                out.string(path.as_str());
+                out.optional_rev(start).optional_rev(end);
+                out.bool(include_merged);
+            }
+            Self::GetMergeinfo {
+                paths,
+                rev,
+                inherit,
+                include_descendants,
+            } => {
+                out.open();
+                paths.iter().for_each(|path| {
+                    out.string(path.as_str());
+                });
+                out.close().optional_rev(rev).word(inherit);
+                out.bool(include_descendants);
             }
             Self::GetLock { path } => {
                 out.string(path.as_str());

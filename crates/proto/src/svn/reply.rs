@@ -203,6 +203,55 @@ fn read_changed_path(list: List<'_>) -> Result<ChangedPath> {
     Ok(changed)
 }
 
+/// A revision of a file, without its text.
+#[derive(Clone, Debug)]
+pub struct FileRev {
+    /// The path with a leading `/`.
+    pub path: String,
+    /// The revision.
+    pub rev: Revnum,
+    /// The revision's properties.
+    pub revprops: Props,
+    /// Properties that are other than before; `None` where they are gone.
+    pub prop_changes: Vec<(String, Option<Vec<u8>>)>,
+    /// Whether it came by a merge.
+    pub merged: bool,
+}
+
+/// Reads an entry of `get-file-revs`; the chunks of its text's delta follow.
+///
+/// # Errors
+/// `Malformed`, and those of paths.
+pub fn read_file_rev(list: List<'_>) -> Result<FileRev> {
+    let mut fields = list.fields();
+    Ok(FileRev {
+        path: read_fspath(&mut fields)?,
+        rev: fields.rev()?,
+        revprops: read_props(fields.list()?)?,
+        prop_changes: fields
+            .list()?
+            .items()
+            .map(|item| {
+                let mut change = item.list()?.fields();
+                let name = change.text()?.to_owned();
+                let value = change.optional(|value| value.bytes().map(<[u8]>::to_vec))?;
+                Ok((name, value))
+            })
+            .collect::<Result<_>>()?,
+        merged: fields.if_more(Fields::bool)?.unwrap_or(false),
+    })
+}
+
+/// Reads an entry of `get-mergeinfo`: a path and what was merged into it.
+///
+/// # Errors
+/// `Malformed`, and those of paths.
+pub fn read_mergeinfo(list: List<'_>) -> Result<(RelPathBuf, Vec<u8>)> {
+    let mut fields = list.fields();
+    let path = RelPathBuf::canonicalize(fields.text()?.trim_start_matches('/'))?;
+    Ok((path, fields.bytes()?.to_vec()))
+}
+
 /// Reads an entry of `get-locations`.
 ///
 /// # Errors

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use sylvan_core::mergeinfo::Mergeinfo;
 use sylvan_core::{
     Depth, Error, ErrorCode, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Sha1,
     Timestamp, Url,
@@ -24,10 +25,12 @@ use super::values::{
 };
 use super::wire::{Head, Request};
 use crate::segments;
+use crate::text_chain::TextChain;
 use crate::{
     Capability, CommitDrive, CommitInfo, CommitOptions, Context, DeltaFormat, DirEntry,
-    DirEntryFields, Directory, InheritedProps, ListReceiver, LocationSegment, LockTold, LogOptions,
-    LogReceiver, Session, UpdateOptions,
+    DirEntryFields, Directory, FileRev, FileRevReceiver, InheritedProps, ListReceiver,
+    LocationSegment, LockTold, LogOptions, LogReceiver, MergeinfoInheritance, Session,
+    UpdateOptions,
 };
 
 /// What opening a URL gave.
@@ -879,6 +882,53 @@ impl Session for HttpSession {
                 path: segment.path,
             })
             .collect())
+    }
+
+    fn file_revs(
+        &mut self,
+        path: &RelPath,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        include_merged: bool,
+        receive: &mut FileRevReceiver<'_>,
+    ) -> Result<()> {
+        let peg = match (start, end) {
+            (Some(start), Some(end)) => Some(start.max(end)),
+            _ => None,
+        };
+        let peg = self.youngest_or(peg)?;
+        let at = self.stable_path(RelPath::ROOT, peg)?;
+        let body = request::file_revs(path, start, end, include_merged);
+        let mut texts = TextChain::default();
+        let report = dav::FileRevsReport::new(|item| {
+            receive(FileRev {
+                path: item.path,
+                rev: item.rev,
+                revprops: item.revprops,
+                merged: item.merged,
+                prop_changes: item.prop_changes,
+                text: item.delta.map(|delta| texts.next(&delta)).transpose()?,
+            })
+        });
+        self.newer_report(&at, &body, report).map(drop)
+    }
+
+    fn mergeinfo(
+        &mut self,
+        paths: &[RelPathBuf],
+        rev: Option<Revnum>,
+        inheritance: MergeinfoInheritance,
+        include_descendants: bool,
+    ) -> Result<BTreeMap<RelPathBuf, Mergeinfo>> {
+        let at_rev = self.youngest_or(rev)?;
+        let at = self.stable_path(RelPath::ROOT, at_rev)?;
+        let body = request::mergeinfo(paths, rev, inheritance.as_str(), include_descendants);
+        let report = self.newer_report(&at, &body, dav::MergeinfoReport::default())?;
+        let mut catalog = BTreeMap::new();
+        for (path, value) in report.found {
+            catalog.insert(path, Mergeinfo::parse(&value)?);
+        }
+        Ok(catalog)
     }
 
     fn lock(&mut self, path: &RelPath) -> Result<Option<Lock>> {

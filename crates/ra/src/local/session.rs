@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use sylvan_core::mergeinfo::Mergeinfo;
 use sylvan_core::{
     Depth, Error, ErrorCode, Lock, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum, Timestamp,
     Url, props,
@@ -11,14 +13,15 @@ use sylvan_fs::lock::{Access, LockRequest, LockTarget};
 use sylvan_fs::{FileSystem, Node, Root};
 use sylvan_repos::report::{Report, ReportOptions};
 use sylvan_repos::{
-    CommitEditor, CommitEditorOptions, ListOptions, ReadAccess, Repos, RevpropHooks, Texts,
+    CommitEditor, CommitEditorOptions, FileRevsOptions, ListOptions, ReadAccess, Repos,
+    RevpropHooks, Texts,
 };
 
 use super::place::Place;
 use crate::{
     Capability, CommitDrive, CommitInfo, CommitOptions, Context, DirEntry, DirEntryFields,
-    Directory, InheritedProps, ListReceiver, LocationSegment, LockTold, LogOptions, LogReceiver,
-    Session, UpdateOptions,
+    Directory, FileRev, FileRevReceiver, InheritedProps, ListReceiver, LocationSegment, LockTold,
+    LogOptions, LogReceiver, MergeinfoInheritance, Session, UpdateOptions,
 };
 
 /// A session with a repository on this machine.
@@ -184,6 +187,15 @@ fn commit_props(options: &CommitOptions, user: Option<&str>) -> Props {
 
 fn now() -> Timestamp {
     SystemTime::now().into()
+}
+
+fn whole_text(node: &Node) -> Result<Vec<u8>> {
+    let mut text = Vec::with_capacity(usize::try_from(node.len()?).unwrap_or_default());
+    let mut contents = node.contents()?;
+    while let Some(piece) = contents.next_piece()? {
+        text.extend_from_slice(&piece);
+    }
+    Ok(text)
 }
 
 fn path_not_found(path: &RelPath) -> Error {
@@ -494,6 +506,62 @@ impl Session for LocalSession {
         let path = self.place.full(path);
         self.repos()
             .location_segments(&path, peg, start, end, ReadAccess::ALL)
+    }
+
+    fn file_revs(
+        &mut self,
+        path: &RelPath,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        include_merged: bool,
+        receive: &mut FileRevReceiver<'_>,
+    ) -> Result<()> {
+        let options = FileRevsOptions {
+            start,
+            end,
+            include_merged_revisions: include_merged,
+        };
+        let cancel = &self.context.cancel;
+        let path = self.place.full(path);
+        self.repos()
+            .file_revs(&path, options, ReadAccess::ALL, &mut |found| {
+                cancel.check()?;
+                let text = if found.text_changed {
+                    Some(Arc::new(whole_text(found.node)?))
+                } else {
+                    None
+                };
+                receive(FileRev {
+                    path: found.path.to_fspath(),
+                    rev: found.revision,
+                    revprops: found.revprops.clone(),
+                    merged: found.merged,
+                    prop_changes: found.prop_changes.to_vec(),
+                    text,
+                })
+            })
+    }
+
+    fn mergeinfo(
+        &mut self,
+        paths: &[RelPathBuf],
+        rev: Option<Revnum>,
+        inheritance: MergeinfoInheritance,
+        include_descendants: bool,
+    ) -> Result<BTreeMap<RelPathBuf, Mergeinfo>> {
+        let full: Vec<_> = paths.iter().map(|path| self.place.full(path)).collect();
+        let found = self.repos().mergeinfo(
+            &full,
+            rev,
+            inheritance,
+            include_descendants,
+            ReadAccess::ALL,
+        )?;
+        let below = |path: &RelPathBuf| path.strip_prefix(&self.place.path).map(RelPath::to_owned);
+        Ok(found
+            .into_iter()
+            .filter_map(|(path, mergeinfo)| Some((below(&path)?, mergeinfo)))
+            .collect())
     }
 
     fn lock(&mut self, path: &RelPath) -> Result<Option<Lock>> {

@@ -4,6 +4,7 @@ mod buffers;
 mod commit;
 mod connection;
 mod fallback;
+mod file_revs;
 mod fuzz;
 mod lock;
 mod script;

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use md5::Digest as _;
+use sylvan_core::mergeinfo::Mergeinfo;
 use sylvan_core::{
     Depth, Error, ErrorCode, Lock, Md5, NodeKind, Props, RelPath, RelPathBuf, Result, Revnum,
     Timestamp, Url,
@@ -17,12 +18,13 @@ use sylvan_proto::svn::{
 
 use super::commit::{self, CommitEditor};
 use super::connection::{Connection, DriveEnd};
+use super::file_revs::FileRevReader;
 use super::{Opener, fallback, lock};
 use crate::segments;
 use crate::{
     Capability, ChangedPath, CommitDrive, CommitInfo, CommitOptions, DeltaFormat, DirEntry,
-    DirEntryFields, Directory, InheritedProps, ListReceiver, LocationSegment, LockTold, LogEntry,
-    LogOptions, LogReceiver, Session, UpdateOptions,
+    DirEntryFields, Directory, FileRevReceiver, InheritedProps, ListReceiver, LocationSegment,
+    LockTold, LogEntry, LogOptions, LogReceiver, MergeinfoInheritance, Session, UpdateOptions,
 };
 
 const AUTHOR: &str = "svn:author";
@@ -721,6 +723,71 @@ impl Session for SvnSession {
             }
             Err(error) => Err(error),
         }
+    }
+
+    fn file_revs(
+        &mut self,
+        path: &RelPath,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        include_merged: bool,
+        receive: &mut FileRevReceiver<'_>,
+    ) -> Result<()> {
+        self.connection()?;
+        let path = &self.path(path);
+        let command = Command::GetFileRevs {
+            path,
+            start,
+            end,
+            include_merged,
+        };
+        let mut reader = FileRevReader::default();
+        self.exchange(|connection| {
+            connection.command(&command)?;
+            connection.midway();
+            connection.until_done(|item| match reader.take(item)? {
+                Some(rev) => receive(rev),
+                None => Ok(()),
+            })
+        })
+        .map_err(unsupported("'get-file-revs' not implemented"))?;
+        if reader.is_between() {
+            Ok(())
+        } else {
+            Err(ProtocolError::Malformed.into())
+        }
+    }
+
+    fn mergeinfo(
+        &mut self,
+        paths: &[RelPathBuf],
+        rev: Option<Revnum>,
+        inheritance: MergeinfoInheritance,
+        include_descendants: bool,
+    ) -> Result<BTreeMap<RelPathBuf, Mergeinfo>> {
+        self.connection()?;
+        let full: Vec<RelPathBuf> = paths.iter().map(|path| self.path(path)).collect();
+        let full: Vec<&RelPath> = full.iter().map(|path| &**path).collect();
+        let command = Command::GetMergeinfo {
+            paths: &full,
+            rev,
+            inherit: inheritance.as_str(),
+            include_descendants,
+        };
+        let found = self.request(&command, |mut fields| {
+            fields
+                .list()?
+                .items()
+                .map(|item| reply::read_mergeinfo(item.list()?))
+                .collect::<Result<Vec<_>, ProtocolError>>()
+        })?;
+        let anchor = self.path(RelPath::ROOT);
+        let mut catalog = BTreeMap::new();
+        for (path, value) in found {
+            let path = path.strip_prefix(&anchor).unwrap_or(&path).to_owned();
+            catalog.insert(path, Mergeinfo::parse(&value)?);
+        }
+        Ok(catalog)
     }
 
     fn lock(&mut self, path: &RelPath) -> Result<Option<Lock>> {

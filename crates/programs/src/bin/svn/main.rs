@@ -9,6 +9,7 @@ mod options;
 mod subcommands;
 
 mod add;
+mod blame;
 mod cat;
 mod changelist;
 mod checkout;
@@ -89,6 +90,7 @@ type Run = fn(&mut Env, &Invocation) -> Result<Exit>;
 fn run_of(name: &str) -> Option<Run> {
     Some(match name {
         "add" => add::run,
+        "blame" => blame::run,
         "cat" => cat::run,
         "changelist" => changelist::run,
         "checkout" => checkout::run,

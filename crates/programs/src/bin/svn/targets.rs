@@ -129,6 +129,11 @@ impl Attempts {
         Ok(())
     }
 
+    /// Tells whether anything was warned about.
+    pub(crate) fn any_failed(&self) -> bool {
+        !self.seen.is_empty()
+    }
+
     /// Says in the end what was wrong with some targets.
     ///
     /// # Errors
