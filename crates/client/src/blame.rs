@@ -3,6 +3,8 @@
 //! The revisions of the file come one after the other, and each is compared with the one before on
 //! another thread. What is known of the lines is kept in runs of the same revision.
 
+use std::collections::VecDeque;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -20,8 +22,11 @@ use crate::target::{PathOrUrl, Target};
 use crate::wc_node::WcNode;
 use crate::{Context, PooledSession, disk};
 
-/// How many revisions may wait for their comparison.
+/// How many comparisons a thread may have before it.
 const AHEAD: usize = 4;
+
+/// No more threads compare texts.
+const MOST_THREADS: usize = 8;
 
 /// What is asked of a file's lines.
 #[derive(Clone, Debug)]
@@ -146,29 +151,115 @@ fn binary(shown: &str) -> Error {
 }
 
 /// Fetches the revisions while others are compared.
-fn run(context: &Context, session: &mut PooledSession<'_>, blamer: Blamer) -> Result<Blamer> {
-    let (start, end, merged) = (blamer.start, blamer.end, blamer.merged);
+fn run(context: &Context, session: &mut PooledSession<'_>, mut blamer: Blamer) -> Result<Blamer> {
+    let (end, merged) = (blamer.end, blamer.merged);
     let first = if blamer.is_backwards() {
-        start
+        blamer.start
     } else {
-        start.previous().unwrap_or_default()
+        blamer.start.previous().unwrap_or_default()
     };
     require(&mut **session, merged, first > end)?;
-    let (sender, receiver) = sync_channel(AHEAD);
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     std::thread::scope(|scope| {
-        let cancel = &context.cancel;
-        let worker = scope.spawn(move || compare(blamer, &receiver, cancel));
-        let sent = fetch(session, (first, end), merged, sender);
-        let compared = match worker.join() {
-            Ok(compared) => compared,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        match (sent, compared) {
-            // Whoever hung up knows why.
-            (Ok(()) | Err(None), compared) => compared,
-            (Err(Some(error)), _) => Err(error),
+        let (jobs, queue) = crossbeam_channel::unbounded();
+        let (cancel, options) = (&context.cancel, blamer.diff.clone());
+        for _ in 0..threads.min(MOST_THREADS) {
+            let (queue, options) = (queue.clone(), options.clone());
+            scope.spawn(move || compare_all(&queue, &options, cancel));
         }
+        let mut pending = Pending {
+            jobs,
+            steps: VecDeque::new(),
+        };
+        session.file_revs(RelPath::ROOT, Some(first), Some(end), merged, &mut |rev| {
+            cancel.check()?;
+            if let Some(step) = blamer.plan(rev)? {
+                pending.push(step);
+            }
+            while pending.steps.len() > AHEAD * threads {
+                pending.finish_one(&mut blamer)?;
+            }
+            Ok(())
+        })?;
+        while !pending.steps.is_empty() {
+            pending.finish_one(&mut blamer)?;
+        }
+        Ok(blamer)
     })
+}
+
+/// Two texts to be compared, and where the outcome goes.
+struct Job {
+    texts: [Arc<Vec<u8>>; 2],
+    done: SyncSender<Result<Vec<Change>>>,
+}
+
+fn compare_all(queue: &crossbeam_channel::Receiver<Job>, options: &DiffOptions, cancel: &Cancel) {
+    for job in queue {
+        let (old, new) = (&job.texts[0][..], &job.texts[1][..]);
+        let diff = sylvan_diff::diff([&old, &new], options, &mut || cancel.check());
+        // Whoever waited for it may have given up.
+        let _ = job.done.send(diff.map(|diff| diff.changes));
+    }
+}
+
+/// What is to be compared for one revision: the texts before and after; there may be none before.
+struct Step {
+    rev: usize,
+    own: Option<(Option<Arc<Vec<u8>>>, Arc<Vec<u8>>)>,
+    all: Option<(Option<Arc<Vec<u8>>>, Arc<Vec<u8>>)>,
+}
+
+/// What becomes of runs of lines.
+enum Outcome {
+    /// They stay.
+    Same,
+    /// All lines are new.
+    First,
+    /// Lines differ.
+    Differ(Receiver<Result<Vec<Change>>>),
+}
+
+/// Comparisons on their way, in order.
+struct Pending {
+    jobs: crossbeam_channel::Sender<Job>,
+    steps: VecDeque<(usize, Outcome, Outcome)>,
+}
+
+impl Pending {
+    fn push(&mut self, step: Step) {
+        let start = |texts: Option<(Option<Arc<Vec<u8>>>, Arc<Vec<u8>>)>| match texts {
+            None => Outcome::Same,
+            Some((None, _)) => Outcome::First,
+            Some((Some(old), new)) if Arc::ptr_eq(&old, &new) => Outcome::Same,
+            Some((Some(old), new)) => {
+                let (done, outcome) = sync_channel(1);
+                let texts = [old, new];
+                // The threads live as long as this.
+                let _ = self.jobs.send(Job { texts, done });
+                Outcome::Differ(outcome)
+            }
+        };
+        let (own, all) = (start(step.own), start(step.all));
+        self.steps.push_back((step.rev, own, all));
+    }
+
+    fn finish_one(&mut self, blamer: &mut Blamer) -> Result<()> {
+        let Some((rev, own, all)) = self.steps.pop_front() else {
+            return Ok(());
+        };
+        for (runs, outcome) in [(&mut blamer.own, own), (&mut blamer.all, all)] {
+            match outcome {
+                Outcome::Same => {}
+                Outcome::First => *runs = Runs::all(rev),
+                Outcome::Differ(outcome) => {
+                    let gone = |_| Error::from_code(ErrorCode::CANCELLED);
+                    runs.change(&outcome.recv().map_err(gone)??, Some(rev));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 fn require(session: &mut dyn Session, merged: bool, backwards: bool) -> Result<()> {
@@ -184,34 +275,6 @@ fn require(session: &mut dyn Session, merged: bool, backwards: bool) -> Result<(
         ));
     }
     Ok(())
-}
-
-/// Fetches the revisions; the error is `None` if nobody wants them any more.
-fn fetch(
-    session: &mut PooledSession<'_>,
-    (first, end): (Revnum, Revnum),
-    merged: bool,
-    sender: SyncSender<FileRev>,
-) -> Result<(), Option<Error>> {
-    let mut hung_up = false;
-    let sent = session.file_revs(RelPath::ROOT, Some(first), Some(end), merged, &mut |rev| {
-        sender.send(rev).map_err(|_| {
-            hung_up = true;
-            Error::from_code(ErrorCode::CEASE_INVOCATION)
-        })
-    });
-    match sent {
-        Err(_) if hung_up => Err(None),
-        other => other.map_err(Some),
-    }
-}
-
-fn compare(mut blamer: Blamer, receiver: &Receiver<FileRev>, cancel: &Cancel) -> Result<Blamer> {
-    for rev in receiver {
-        cancel.check()?;
-        blamer.take(rev, cancel)?;
-    }
-    Ok(blamer)
 }
 
 /// Runs of lines with the same revision, as an index or none; the last one has no end.
@@ -330,7 +393,8 @@ impl Blamer {
         self.start > self.end
     }
 
-    fn take(&mut self, found: FileRev, cancel: &Cancel) -> Result<()> {
+    /// Says what is to be compared for a revision, if anything.
+    fn plan(&mut self, found: FileRev) -> Result<Option<Step>> {
         if std::mem::take(&mut self.checks_type) {
             let mime_type = found
                 .prop_changes
@@ -343,7 +407,7 @@ impl Blamer {
             }
         }
         if found.text.is_none() && (!self.merged || found.merged) {
-            return Ok(());
+            return Ok(None);
         }
         let text = match (&found.text, &self.last) {
             (Some(text), _) | (None, Some(text)) => text.clone(),
@@ -352,31 +416,21 @@ impl Blamer {
         let is_merged = found.merged;
         let rev = self.responsible(found);
         self.revs.push(rev);
-        let rev = self.revs.len() - 1;
-        let mut poll = || cancel.check();
-        let mut update = |runs: &mut Runs, last: &Option<Arc<Vec<u8>>>| -> Result<()> {
-            match last {
-                None => *runs = Runs::all(rev),
-                Some(last) if Arc::ptr_eq(last, &text) => {}
-                Some(last) => {
-                    let (old, new) = (&last[..], &text[..]);
-                    let diff = sylvan_diff::diff([&old, &new], &self.diff, &mut poll)?;
-                    runs.change(&diff.changes, Some(rev));
-                }
-            }
-            Ok(())
+        let last = self.last.replace(text.clone());
+        let mut step = Step {
+            rev: self.revs.len() - 1,
+            own: None,
+            all: None,
         };
-        if self.merged {
-            update(&mut self.all, &self.last)?;
-            if !is_merged {
-                update(&mut self.own, &self.last_own)?;
-                self.last_own = Some(text.clone());
-            }
+        if !self.merged {
+            step.own = Some((last, text));
         } else {
-            update(&mut self.own, &self.last)?;
+            step.all = Some((last, text.clone()));
+            if !is_merged {
+                step.own = Some((self.last_own.replace(text.clone()), text));
+            }
         }
-        self.last = Some(text);
-        Ok(())
+        Ok(Some(step))
     }
 
     /// Returns the revision to which the changes that come with `found` belong.
