@@ -28,6 +28,7 @@ pub mod location;
 pub mod lock;
 pub mod log;
 pub mod log_message;
+pub mod mergeinfo;
 mod order;
 mod path_driver;
 pub mod proplist;

@@ -22,6 +22,7 @@ mod import;
 mod interleave;
 mod interrupt;
 mod local;
+mod mergeinfo;
 mod merging;
 mod mistakes;
 mod output;

@@ -19,7 +19,8 @@ const AUTHOR: &str = "svn:author";
 const DATE: &str = "svn:date";
 const MESSAGE: &str = "svn:log";
 
-const RULE: &str = "------------------------------------------------------------------------\n";
+pub(crate) const RULE: &str =
+    "------------------------------------------------------------------------\n";
 
 pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     check_options(inv)?;
@@ -226,7 +227,8 @@ impl Searched<'_> {
     }
 }
 
-struct Printer<'a> {
+/// Prints entries.
+pub(crate) struct Printer<'a> {
     zone: &'a TimeZone,
     search: Search,
     quiet: bool,
@@ -234,8 +236,21 @@ struct Printer<'a> {
     merged_via: Vec<Revnum>,
 }
 
+impl<'a> Printer<'a> {
+    /// Makes one that prints all entries.
+    pub(crate) fn plain(zone: &'a TimeZone, quiet: bool) -> Self {
+        Self {
+            zone,
+            search: Search::new(&[]),
+            quiet,
+            merged_via: Vec::new(),
+        }
+    }
+}
+
 impl Printer<'_> {
-    fn text(&mut self, out: &mut Output, entry: &LogEntry) -> Result<()> {
+    /// Prints an entry as text.
+    pub(crate) fn text(&mut self, out: &mut Output, entry: &LogEntry) -> Result<()> {
         let message = prop(&entry.revprops, MESSAGE);
         let Some(rev) = entry.rev else {
             self.merged_via.pop();

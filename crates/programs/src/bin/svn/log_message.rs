@@ -156,26 +156,76 @@ pub(crate) fn normalize(bytes: &[u8], encoding: Option<&str>) -> Result<String> 
     Ok(normal)
 }
 
+const EINVAL: i32 = 22;
+
 fn decode(bytes: &[u8], encoding: Option<&str>) -> Result<String> {
     let name = encoding.unwrap_or("UTF-8").to_ascii_uppercase();
     match name.as_str() {
-        "UTF-8" | "UTF8" | "UTF_8" => utf8::text(bytes).map(str::to_owned),
-        _ if bytes.is_ascii() => utf8::text(bytes).map(str::to_owned),
+        "UTF-8" | "UTF8" | "UTF_8" => return utf8::text(bytes).map(str::to_owned),
         "ISO-8859-1" | "ISO8859-1" | "LATIN1" | "LATIN-1" | "ISO_8859-1" => {
-            Ok(bytes.iter().copied().map(char::from).collect())
+            return Ok(bytes.iter().copied().map(char::from).collect());
         }
-        _ => {
-            const EINVAL: i32 = 22;
-            let strange = bytes.iter().find(|byte| !byte.is_ascii()).unwrap_or(&0);
-            Err(Error::new(
-                ErrorCode::from_errno(EINVAL),
-                format!(
-                    "Non-ASCII character (code {strange}) detected, and unable to convert to/from \
-                     UTF-8"
-                ),
-            ))
+        _ => {}
+    }
+    if let Some(text) = decode_named(bytes, &name) {
+        return text.ok_or_else(|| cannot_convert(bytes, encoding.unwrap_or_default()));
+    }
+    if bytes.is_ascii() {
+        return utf8::text(bytes).map(str::to_owned);
+    }
+    let strange = bytes.iter().find(|byte| !byte.is_ascii()).unwrap_or(&0);
+    Err(Error::new(
+        ErrorCode::from_errno(EINVAL),
+        format!(
+            "Non-ASCII character (code {strange}) detected, and unable to convert to/from UTF-8"
+        ),
+    ))
+}
+
+/// Decodes text of an encoding, whose name is in capitals; `None` if that is not known, and within if
+/// the text is not in it.
+fn decode_named(bytes: &[u8], name: &str) -> Option<Option<String>> {
+    let label = match name.strip_prefix("CP") {
+        Some("932") => "shift_jis".to_owned(),
+        Some("936") => "gbk".to_owned(),
+        Some("949") => "euc-kr".to_owned(),
+        Some("950") => "big5".to_owned(),
+        Some("866") => "ibm866".to_owned(),
+        Some(page) => format!("windows-{page}"),
+        None => match name {
+            "EUCJP" => "euc-jp".to_owned(),
+            "EUCKR" => "euc-kr".to_owned(),
+            "UTF16" => "utf-16".to_owned(),
+            _ => name
+                .replace("ISO8859-", "ISO-8859-")
+                .replace("ISO_8859-", "ISO-8859-"),
+        },
+    };
+    let mut encoding = encoding_rs::Encoding::for_label(label.as_bytes())?;
+    let mut text = bytes;
+    if label.eq_ignore_ascii_case("utf-16") {
+        if let Some(rest) = text.strip_prefix(b"\xfe\xff") {
+            (encoding, text) = (encoding_rs::UTF_16BE, rest);
+        } else if let Some(rest) = text.strip_prefix(b"\xff\xfe") {
+            text = rest;
         }
     }
+    let decoded = encoding.decode_without_bom_handling_and_without_replacement(text);
+    Some(decoded.map(std::borrow::Cow::into_owned))
+}
+
+fn cannot_convert(bytes: &[u8], encoding: &str) -> Error {
+    let shown: String = bytes
+        .iter()
+        .map(|byte| match byte {
+            b'\n' | b'\t' | b' '..=b'~' => char::from(*byte).to_string(),
+            other => format!("?\\{other:02X}"),
+        })
+        .collect();
+    Error::new(
+        ErrorCode::from_errno(EINVAL),
+        format!("Can't convert string from '{encoding}' to 'UTF-8':\n{shown}"),
+    )
 }
 
 /// Where the messages of one call come from.

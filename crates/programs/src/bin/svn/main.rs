@@ -25,6 +25,7 @@ mod info;
 mod list;
 mod lock;
 mod log;
+mod mergeinfo;
 mod mkdir;
 mod move_;
 mod propdel;
@@ -105,6 +106,7 @@ fn run_of(name: &str) -> Option<Run> {
         "list" => list::run,
         "lock" => lock::run_lock,
         "log" => log::run,
+        "mergeinfo" => mergeinfo::run,
         "mkdir" => mkdir::run,
         "move" => move_::run,
         "propdel" => propdel::run,

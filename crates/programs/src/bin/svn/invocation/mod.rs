@@ -137,6 +137,10 @@ pub(crate) struct Options {
     pub(crate) limit: Option<u32>,
     /// `--stop-on-copy`.
     pub(crate) stop_on_copy: bool,
+    /// `--show-revs`.
+    pub(crate) show_revs: Option<String>,
+    /// `--log`.
+    pub(crate) mergeinfo_log: bool,
     /// `-g`.
     pub(crate) use_merge_history: bool,
     /// `--with-all-revprops`.

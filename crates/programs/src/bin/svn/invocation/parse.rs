@@ -107,6 +107,7 @@ impl Options {
             "include-externals" => &mut self.include_externals,
             "incremental" => &mut self.incremental,
             "internal-diff" => &mut self.internal_diff,
+            "log" => &mut self.mergeinfo_log,
             "no-auth-cache" => &mut self.no_auth_cache,
             "no-auto-props" => &mut self.no_auto_props,
             "no-ignore" => &mut self.no_ignore,
@@ -173,7 +174,10 @@ impl Options {
                 None => self.search.push(vec![text]),
             },
             "show-item" => self.show_item = Some(text),
-            "show-revs" => one_of(&text, "show-revs", &["merged", "eligible"])?,
+            "show-revs" => {
+                one_of(&text, "show-revs", &["merged", "eligible"])?;
+                self.show_revs = Some(text);
+            }
             "strip" => strip(&text)?,
             "targets" => self.targets = Some(target_lines(&text)?),
             "trust-server-cert-failures" => self.trust = trust(&text)?,
