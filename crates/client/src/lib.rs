@@ -29,6 +29,7 @@ pub mod lock;
 pub mod log;
 pub mod log_message;
 pub mod mergeinfo;
+pub mod merging_summary;
 mod order;
 mod path_driver;
 pub mod proplist;

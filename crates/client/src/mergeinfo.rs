@@ -199,7 +199,7 @@ fn local_mergeinfo(node: &WcNode) -> Result<Option<Mergeinfo>> {
 }
 
 /// Returns where a node was, as mergeinfo; `bounds` are the youngest and the oldest revision.
-fn history(
+pub(crate) fn history(
     session: &mut dyn Session,
     at: &PathRev,
     bounds: Option<(Revnum, Revnum)>,

@@ -37,3 +37,25 @@ fn merged_and_eligible_revisions_are_those_of_subversion() {
              echo "== $bad"; $S mergeinfo $bad 2>&1; done"#,
     );
 }
+
+#[test]
+fn summaries_are_drawn_as_by_subversion() {
+    let pair = pair();
+    script(&pair, MAKE);
+    let ask = r#"cd wc; for places in "$URL/trunk branch" "$URL/branch trunk" "^/trunk@5 $URL/branch" \
+        "trunk $URL/branch@8" "$URL/trunk branch@8" "^/trunk/f ^/branch/b" "^/trunk trunk" \
+        "^/trunk ^/branch@2" "^/trunk/d branch/d"; do
+          echo "== $places"; $S mergeinfo $places 2>&1; done
+        cd trunk; $S mergeinfo "^/branch" 2>&1"#;
+    script(&pair, ask);
+    script(
+        &pair,
+        "cd wc; svn merge -q '^/trunk' branch --accept mine-full; svn commit -qm13; svn update -q",
+    );
+    script(&pair, ask);
+    script(
+        &pair,
+        "cd wc; svn merge -q '^/branch' trunk --accept mine-full; svn commit -qm14; svn update -q",
+    );
+    script(&pair, ask);
+}

@@ -1,6 +1,7 @@
 //! `svn mergeinfo`.
 
 use sylvan_client::mergeinfo::{Options, revisions};
+use sylvan_client::merging_summary::{Summary, summary};
 use sylvan_client::target::Target;
 use sylvan_core::opt::RevisionSpec;
 use sylvan_core::{Depth, Error, ErrorCode, Result};
@@ -48,10 +49,11 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         if inv.mergeinfo_log {
             return wrong("--log option valid only with --show-revs option");
         }
-        return Err(Error::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            "The summary of 'mergeinfo' is not implemented yet; use --show-revs",
-        ));
+        let is_wc = !target.at.is_url() && target.peg == RevisionSpec::Base;
+        let source = targets::follow(&mut env.out, inv, &context, source)?;
+        let found = summary(&context, &source, &target)?;
+        env.out.print(graph(&found, is_wc))?;
+        return Ok(Exit::Success);
     };
     let depth = inv.depth.unwrap_or(Depth::Empty);
     if !matches!(depth, Depth::Empty | Depth::Infinity) {
@@ -112,4 +114,102 @@ fn with_peg(target: Target, of_url: RevisionSpec, of_path: RevisionSpec) -> Targ
         },
         ..target
     }
+}
+
+const HEADINGS: &str = "    youngest common ancestor\n    |         last full merge\n    |         \
+                        |        tip of branch\n    |         |        |         repository \
+                        path\n\n";
+
+/// Draws how two branches are related: the source above, the target below.
+fn graph(found: &Summary, is_wc: bool) -> String {
+    let ancestor = &found.ancestor;
+    let stem = if ancestor.0 == found.source.0 {
+        [
+            "-------| |--",
+            "   \\        ",
+            "    \\       ",
+            "     --| |--",
+        ]
+    } else if ancestor.0 == found.target.0 {
+        [
+            "     --| |--",
+            "    /       ",
+            "   /        ",
+            "-------| |--",
+        ]
+    } else {
+        [
+            "     --| |--",
+            "... /       ",
+            "    \\       ",
+            "     --| |--",
+        ]
+    };
+    let base = format!("{:<8} ", found.base.number());
+    let (blank, bar, line) = ("         ", "|        ", "---------");
+    let merge = if found.base <= ancestor.1 {
+        [blank, blank, line, blank, blank, line, blank, blank]
+    } else if found.is_reintegration {
+        [
+            blank,
+            blank,
+            line,
+            "  /      ",
+            " /       ",
+            line,
+            bar,
+            &base,
+        ]
+    } else {
+        [
+            &base,
+            bar,
+            line,
+            " \\       ",
+            "  \\      ",
+            line,
+            blank,
+            blank,
+        ]
+    };
+    let target = if is_wc {
+        "WC".to_owned()
+    } else {
+        found.target.1.to_string()
+    };
+    let tips = [
+        &found.source.1.to_string(),
+        "|",
+        "-",
+        "",
+        "",
+        "-",
+        "|",
+        &target,
+    ];
+    let left = [
+        &format!("  {:<8}  ", ancestor.1.number()),
+        "  |         ",
+        stem[0],
+        stem[1],
+        stem[2],
+        stem[3],
+        "            ",
+        "            ",
+    ];
+    let mut text = HEADINGS.to_owned();
+    for row in 0..8 {
+        text.push_str(&format!("  {}{}{:<8}", left[row], merge[row], tips[row]));
+        let tip = match row {
+            2 => Some(&found.source.0),
+            5 => Some(&found.target.0),
+            _ => None,
+        };
+        if let Some(url) = tip {
+            let path = url.strip_prefix(&found.repos_root).unwrap_or_default();
+            text.push_str(&format!("  {path}"));
+        }
+        text.push('\n');
+    }
+    text
 }
