@@ -203,11 +203,14 @@ fn compare_all(queue: &crossbeam_channel::Receiver<Job>, options: &DiffOptions, 
     }
 }
 
-/// What is to be compared for one revision: the texts before and after; there may be none before.
+/// The texts before and after; there may be none before.
+type Texts = (Option<Arc<Vec<u8>>>, Arc<Vec<u8>>);
+
+/// What is to be compared for one revision.
 struct Step {
     rev: usize,
-    own: Option<(Option<Arc<Vec<u8>>>, Arc<Vec<u8>>)>,
-    all: Option<(Option<Arc<Vec<u8>>>, Arc<Vec<u8>>)>,
+    own: Option<Texts>,
+    all: Option<Texts>,
 }
 
 /// What becomes of runs of lines.
@@ -228,7 +231,7 @@ struct Pending {
 
 impl Pending {
     fn push(&mut self, step: Step) {
-        let start = |texts: Option<(Option<Arc<Vec<u8>>>, Arc<Vec<u8>>)>| match texts {
+        let start = |texts: Option<Texts>| match texts {
             None => Outcome::Same,
             Some((None, _)) => Outcome::First,
             Some((Some(old), new)) if Arc::ptr_eq(&old, &new) => Outcome::Same,
