@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sylvan_core::{Md5, NodeKind, Props, RelPath, Result, Revnum, Sha1, props, skel};
+use sylvan_core::{Error, Md5, NodeKind, Props, RelPath, Result, Revnum, Sha1, props, skel};
 use sylvan_delta::Token;
 
 use super::{
@@ -25,6 +25,10 @@ struct FileNews<'p> {
     lock_gone: bool,
     old_rev: Option<Revnum>,
     mime_type: Option<&'p Vec<u8>>,
+}
+
+fn is_denied(error: &Error) -> bool {
+    sylvan_io::file::error_kind(error) == std::io::ErrorKind::PermissionDenied
 }
 
 impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
@@ -62,8 +66,15 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         if file.local.shadowed {
             return self.finish_shadowed(file, expected);
         }
-        if self.needs_merge(&file)? {
-            return self.finish_merged(file, expected);
+        match self.needs_merge(&file) {
+            Ok(false) => {}
+            Ok(true) => return self.finish_merged(file, expected),
+            Err(error) if is_denied(&error) => {
+                // What is in it is not known, so it is left alone.
+                self.skip(&file.path, Action::UpdateSkipAccessDenied, NodeKind::File);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
         }
         let lock_gone = self.lock_gone(&file);
         let OpenFile {
