@@ -8,6 +8,7 @@ use crate::Context;
 use crate::mergeinfo::{self, Options};
 use crate::resolve::{self, PathRev};
 use crate::target::{PathOrUrl, Target};
+use crate::wc_node::WcNode;
 
 /// How two branches are related.
 #[derive(Clone, Debug)]
@@ -38,6 +39,19 @@ struct Branch {
 /// # Errors
 /// `CLIENT_NOT_READY_TO_MERGE` if they are not, `UNSUPPORTED_FEATURE` without merge tracking.
 pub fn summary(context: &Context, source: &Target, target: &Target) -> Result<Summary> {
+    if let (PathOrUrl::Path(path), RevisionSpec::Working) = (&target.at, target.peg) {
+        let node = WcNode::open(context, path)?;
+        if node.origin(false)?.url.is_none() {
+            return Err(Error::new(
+                ErrorCode::CLIENT_UNRELATED_RESOURCES,
+                format!(
+                    "Can't perform automatic merge into '{}' because it is locally added and \
+                     therefore not related to the merge source",
+                    node.abspath()
+                ),
+            ));
+        }
+    }
     let source = branch(context, source)?;
     let target = branch(context, target)?;
     let ancestor = youngest_common(&source, &target)?;

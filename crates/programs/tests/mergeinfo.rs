@@ -50,6 +50,13 @@ fn summaries_are_drawn_as_by_subversion() {
     script(&pair, ask);
     script(
         &pair,
+        "cd wc; svn copy -q branch local; svn move -q trunk/d moved; svn mkdir -q new
+         for which in '' '--show-revs merged' '--show-revs eligible -R'; do
+           for place in local moved new; do $S mergeinfo $which ^/trunk $place 2>&1; done; done
+         svn revert -qR . --remove-added",
+    );
+    script(
+        &pair,
         "cd wc; svn merge -q '^/trunk' branch --accept mine-full; svn commit -qm13; svn update -q",
     );
     script(&pair, ask);

@@ -225,3 +225,20 @@ fn sql(db: &Path, script: &str) {
     let run = Command::new("sqlite3").arg(db).arg(script).status();
     assert!(run.unwrap().success());
 }
+
+/// Files that may not be read are left alone. (Permissions do not bind root, who becomes nobody.)
+#[test]
+fn unreadable_files_are_skipped() {
+    let pair = crate::twin::pair();
+    let said = crate::twin::script(
+        &pair,
+        r#"as() { if [ "$(id -u)" = 0 ]; then setpriv --reuid 65534 --clear-groups "$@"; else "$@"; fi; }
+           svn checkout -q "$URL" wc; cd wc; mkdir d; echo 1 > f; echo 1 > d/g; echo 1 > h
+           svn add -q f d h; svn commit -qm1; for n in f d/g h; do echo 2 > $n; done; svn commit -qm2
+           svn update -qr1; touch -d 2020-01-01 f d/g; chmod 000 f d/g; cd ..
+           if [ "$(id -u)" = 0 ]; then chmod 755 . ..; chown -R 65534 wc repo; fi
+           export HOME=$PWD/wc/d; as $S update wc --config-dir wc/none; as svn status -v wc --config-dir wc/none | cut -c1-36
+           chmod 644 wc/f wc/d/g; as $S update wc --config-dir wc/none"#,
+    );
+    assert!(said.contains("Skipped 'wc/f' -- Access denied"), "{said}");
+}

@@ -49,8 +49,14 @@ pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
         if inv.mergeinfo_log {
             return wrong("--log option valid only with --show-revs option");
         }
-        let is_wc = !target.at.is_url() && target.peg == RevisionSpec::Base;
+        let is_wc =
+            !target.at.is_url() && matches!(target.peg, RevisionSpec::Base | RevisionSpec::Working);
         let source = targets::follow(&mut env.out, inv, &context, source)?;
+        let mut target = target;
+        if is_wc {
+            // A copy counts as what it was copied from.
+            target.peg = RevisionSpec::Working;
+        }
         let found = summary(&context, &source, &target)?;
         env.out.print(graph(&found, is_wc))?;
         return Ok(Exit::Success);
