@@ -57,6 +57,11 @@ pub fn rows(data: &[u8]) {
     let _ = std::fs::remove_dir_all(dir);
 }
 
+/// Reads entries and conflicts of working copies before 1.7.
+pub fn old_entries(data: &[u8]) {
+    crate::upgrade::parse_old(data);
+}
+
 /// Each part of `data`, cut at 0xff, goes into one column, as text or as bytes.
 fn spoil(db: &Db, data: &[u8]) {
     let columns = [
@@ -97,6 +102,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn cut_entries_do_not_panic() {
+        for whole in [
+            &b"10\n\ndir\n3\nfile:///r\nfile:///r\n\x0c\na\\x0ab\nfile\n\n\n\nadd\n\x0c\n"[..],
+            b"<wc-entries><entry name=\"\" url=\"file:///r\" revision=\"1\"/></wc-entries>",
+            b"(conflict a file update deleted edited (version 0  1 1 0  0 ) (version 0  1 1 0  0 ))",
+        ] {
+            for at in 0..whole.len() {
+                old_entries(&whole[..at]);
+                let mut spoiled = whole.to_vec();
+                for byte in [0, b'\n', b'9', 0x0c, 0xff] {
+                    spoiled[at] = byte;
+                    old_entries(&spoiled);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_malformed_does_not_panic() {
         for data in [
             &b""[..],
@@ -111,6 +134,7 @@ mod tests {
         ] {
             conflict(data);
             properties(data);
+            old_entries(data);
         }
         for data in [
             &b"normal\xffdir\xff../x\xff$sha1$00\xffxx\xff-1\xff((\xff/abs"[..],

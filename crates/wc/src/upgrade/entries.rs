@@ -139,11 +139,15 @@ pub(super) type Entries = BTreeMap<String, Entry>;
 /// entry for the folder itself.
 pub(super) fn read(dir: &Dirent) -> Result<Entries> {
     let path = dir.join(ADM_DIR).join("entries");
-    let text = file::read(path.as_path())?;
+    parse(dir, &file::read(path.as_path())?)
+}
+
+/// Reads entries that are in memory.
+pub(super) fn parse(dir: &Dirent, text: &[u8]) -> Result<Entries> {
     let entries = if text.first().is_some_and(|byte| !byte.is_ascii_digit()) {
-        parse_xml(&text).map_err(|error| error.context(format!("XML parser failed in '{dir}'")))?
+        parse_xml(text).map_err(|error| error.context(format!("XML parser failed in '{dir}'")))?
     } else {
-        parse_text(dir, &text)?
+        parse_text(dir, text)?
     };
     complete(entries)
 }
@@ -417,7 +421,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Entries> {
-        parse_text(&Dirent::new("/wc"), text.as_bytes()).and_then(complete)
+        super::parse(&Dirent::new("/wc"), text.as_bytes())
     }
 
     #[test]
@@ -455,7 +459,6 @@ mod tests {
         let head = "10\n\ndir\n3\nfile:///r\nfile:///r\n\x0c\n";
         for (text, expected) in [
             ("", "Unexpected end of entry"),
-            ("\n", "Invalid version line in entries file of '/wc'"),
             ("10\n", "Missing default entry"),
             ("10\n\ndir\n\x0c\n", "Default entry has no revision number"),
             ("10\n\ndir\n1\n\x0c\n", "Default entry is missing URL"),

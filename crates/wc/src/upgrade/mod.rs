@@ -306,6 +306,16 @@ fn versioned_folders(entries: &Entries) -> Vec<String> {
         .collect()
 }
 
+/// Parses what old working copies hold, for tests with damaged ones.
+pub(crate) fn parse_old(data: &[u8]) {
+    if let Ok(entries) = entries::parse(&Dirent::new("/wc"), data) {
+        for entry in entries.values() {
+            let _ = entry.tree_conflicts.as_deref().map(conflicts::parse_all);
+        }
+    }
+    let _ = conflicts::parse_one(data);
+}
+
 /// Removes what an old working copy has left, now that all of it is in the database. A folder that
 /// was scheduled for deletion goes too if nothing is in it.
 ///

@@ -603,6 +603,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn messages_are_decoded() {
+        for (bytes, encoding, expected) in [
+            (&b"gr\xfcn"[..], "ISO-8859-1", Some("grün")),
+            (b"gr\xfcn", "latin1", Some("grün")),
+            (b"\x80", "cp1252", Some("€")),
+            (b"\xa4", "ISO-8859-15", Some("€")),
+            (b"\xe0", "KOI8-R", Some("Ю")),
+            (b"\x83\x65", "Shift_JIS", Some("テ")),
+            (b"\xa5\xc6", "EUC-JP", Some("テ")),
+            (b"\xfe\xff\0a", "UTF-16", Some("a")),
+            (b"a\0", "UTF-16LE", Some("a")),
+            (b"plain", "no-such-encoding", Some("plain")),
+            (b"\xe9", "no-such-encoding", None),
+            (b"x\xe9", "Shift_JIS", None),
+            (b"\xff", "UTF-8", None),
+        ] {
+            let decoded = decode(bytes, Some(encoding)).ok();
+            assert_eq!(decoded.as_deref(), expected, "{encoding}: {bytes:?}");
+        }
+        let error = decode(b"x\xe9\n", Some("Shift_JIS")).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "Can't convert string from 'Shift_JIS' to 'UTF-8':\nx?\\E9\n"
+        );
+    }
+
+    #[test]
     fn messages_end_at_the_line() {
         for (text, expected) in [
             (
