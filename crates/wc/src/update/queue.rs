@@ -240,6 +240,8 @@ struct InboxState {
     /// The recorder sleeps until there are so many.
     wanted: usize,
     asleep: bool,
+    /// The recorder was called while it was awake, and is not to fall asleep before it has looked.
+    is_called: bool,
 }
 
 impl Inbox {
@@ -279,13 +281,16 @@ impl Inbox {
         if state.asleep {
             state.asleep = false;
             self.news.notify_one();
+        } else {
+            state.is_called = true;
         }
     }
 
     /// Takes all there is; waits at most `time` for `wanted` messages, or for an urgent one.
     pub(super) fn take(&self, wanted: usize, time: Duration) -> VecDeque<Message> {
         let mut state = self.lock();
-        if state.messages.len() < wanted {
+        let is_called = std::mem::take(&mut state.is_called);
+        if state.messages.len() < wanted && !is_called {
             state.wanted = wanted;
             state.asleep = true;
             let (woken, _) = self
@@ -302,6 +307,18 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_before_the_recorder_sleeps_is_not_lost() {
+        let inbox = Inbox::default();
+        inbox.send_urgently(Message::Finish { files: 0 });
+        let long = Duration::from_secs(60);
+        let before = std::time::Instant::now();
+        assert_eq!(inbox.take(10, long).len(), 1);
+        assert!(before.elapsed() < long / 2);
+        // The call is answered: now it sleeps.
+        assert!(inbox.take(10, Duration::from_millis(1)).is_empty());
+    }
 
     fn job(queue: &Queue, count: usize) -> usize {
         let mut started = 0;
