@@ -61,6 +61,8 @@ pub(crate) struct Store {
     written: Condvar,
     temp_names: AtomicU64,
     latency: Latency,
+    /// It is on a network file system.
+    is_far: bool,
 }
 
 /// How long the file system takes to make a file, at best. Only the first files are timed: asking
@@ -116,6 +118,8 @@ struct Known {
     pending: HashMap<Sha1, bool>,
     /// Where a text may have a row.
     recorded: Filter,
+    /// How often the database was asked.
+    asked: u32,
     failed: bool,
     /// Threads that wait for a text of another one. Waking costs a system call, so nobody is woken
     /// who does not wait.
@@ -153,12 +157,14 @@ impl Store {
                 } else {
                     Filter::full()
                 },
+                asked: 0,
                 failed: false,
                 waiting: 0,
             }),
             written: Condvar::new(),
             temp_names: AtomicU64::new(0),
             latency: Latency::new(),
+            is_far: sylvan_io::fs_type(site.adm.path()).is_network(),
         })
     }
 
@@ -175,6 +181,24 @@ impl Store {
     /// Returns the file of a text in that folder.
     pub(crate) fn path(&self, sha1: &Sha1) -> Result<RelPathBuf> {
         RelPathBuf::new(name(sha1))
+    }
+
+    /// Tells whether it is worth reading which texts have rows: each question to the database is a
+    /// round trip, and this is not the first.
+    pub(crate) fn wants_rows(&self) -> bool {
+        let mut known = self.lock();
+        if !self.is_far || !known.recorded.full {
+            return false;
+        }
+        known.asked += 1;
+        known.asked == WORTH_READING
+    }
+
+    /// Takes the texts that have rows. Called while nobody else of this process can write rows.
+    pub(crate) fn rows_are(&self, texts: &[Sha1]) {
+        let mut filter = Filter::empty();
+        texts.iter().for_each(|text| filter.add(text));
+        self.lock().recorded = filter;
     }
 
     /// Tells whether a text may have a row, which the database knows for sure.
@@ -370,6 +394,9 @@ impl Drop for TempText {
         }
     }
 }
+
+/// So often the database of a far working copy is asked for single texts.
+const WORTH_READING: u32 = 4;
 
 /// A set of texts that may claim to have one that it has not. The first texts go into a small part,
 /// so that a small tree touches little memory.

@@ -1,8 +1,12 @@
 //! Rows of NODES and ACTUAL_NODE as types.
 
+use std::collections::HashMap;
+
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
-use sylvan_core::{Checksum, Depth, NodeKind, RelPath, RelPathBuf, Result, Revnum, Timestamp};
+use sylvan_core::{
+    Checksum, Depth, Md5, NodeKind, RelPath, RelPathBuf, Result, Revnum, Sha1, Timestamp,
+};
 
 use super::{Db, corrupt, read, sqlite_error};
 
@@ -306,6 +310,39 @@ impl Db {
             (self.wc_id(), path.as_str()),
             Layer::read,
         )
+    }
+
+    /// Reads the MD5 of the BASE texts in a folder.
+    ///
+    /// # Errors
+    /// As [`Db::node`].
+    pub(crate) fn base_md5s(&self, dir: &RelPath) -> Result<HashMap<Sha1, Md5>> {
+        let mut md5s = HashMap::new();
+        let params = (self.wc_id(), dir.as_str());
+        self.each(read::SELECT_BASE_MD5S, params, |row| {
+            let checksum = |at| Checksum::parse_db(text(row, at)?.unwrap_or_default());
+            if let (Checksum::Sha1(sha1), Checksum::Md5(md5)) = (checksum(0)?, checksum(1)?) {
+                md5s.insert(sha1, md5);
+            }
+            Ok(())
+        })?;
+        Ok(md5s)
+    }
+
+    /// Lists the BASE folders at and below a folder, in no order.
+    ///
+    /// # Errors
+    /// As [`Db::node`].
+    pub(crate) fn base_folders(&self, at: &RelPath) -> Result<Vec<RelPathBuf>> {
+        let (low, high) = super::write::below(at);
+        let select = read::SELECT_BASE_FOLDERS_BELOW;
+        let mut folders = self.rows(select, (self.wc_id(), low, high), |row| {
+            RelPathBuf::new(text(row, 0)?.unwrap_or_default())
+        })?;
+        if !at.is_root() {
+            folders.push(at.to_owned());
+        }
+        Ok(folders)
     }
 
     /// Reads all children of a folder, by name, those too that are only conflict victims.

@@ -10,6 +10,8 @@ use super::{Db, corrupt, statements};
 
 statements!("read.sql":
     SELECT_NODE,
+    SELECT_BASE_FOLDERS_BELOW,
+    SELECT_BASE_MD5S,
     SELECT_CHILDREN,
     SELECT_ACTUAL,
     SELECT_ACTUAL_CHILDREN,

@@ -9,6 +9,12 @@ SELECT local_relpath, op_depth, presence, kind, repos_id, repos_path, revision, 
 FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2
 ORDER BY op_depth DESC;
 
+-- name: SELECT_BASE_MD5S
+-- The checksums of the BASE texts in a folder.
+SELECT nodes.checksum, md5_checksum FROM nodes
+JOIN pristine ON pristine.checksum = nodes.checksum
+WHERE wc_id = ?1 AND parent_relpath = ?2 AND op_depth = 0;
+
 -- name: SELECT_CHILDREN
 -- All layers of the children of a folder, by name, the highest layer of each last.
 SELECT local_relpath, op_depth, presence, kind, repos_id, repos_path, revision, depth, checksum,
@@ -16,6 +22,12 @@ SELECT local_relpath, op_depth, presence, kind, repos_id, repos_path, revision, 
        moved_here, moved_to, file_external, inherited_props
 FROM nodes WHERE wc_id = ?1 AND parent_relpath = ?2
 ORDER BY local_relpath, op_depth;
+
+-- name: SELECT_BASE_FOLDERS_BELOW
+-- BASE folders within a range of paths.
+SELECT local_relpath FROM nodes
+WHERE wc_id = ?1 AND local_relpath >= ?2 AND local_relpath < ?3 AND op_depth = 0
+  AND kind = 'dir' AND presence IN ('normal', 'incomplete');
 
 -- name: SELECT_ACTUAL
 SELECT local_relpath, changelist, properties, conflict_data

@@ -18,6 +18,8 @@ statements!("write.sql":
     INSERT_PRISTINE,
     SELECT_PRISTINE,
     ANY_PRISTINE,
+    LAST_PRISTINE,
+    SELECT_PRISTINES,
     SELECT_UNREFERENCED_PRISTINES,
     DELETE_PRISTINE_IF_UNREFERENCED,
     INSERT_WORK_ITEM,
@@ -222,6 +224,20 @@ impl Db {
     /// Reads the MD5 of a pristine text that is in the store.
     pub(crate) fn pristine_md5(&self, sha1: &Sha1) -> Result<Option<Md5>> {
         Ok(self.pristine(sha1)?.map(|(md5, _)| md5))
+    }
+
+    /// Lists the texts in the store, unless there are more than about `most`.
+    pub(crate) fn pristine_texts(&self, most: i64) -> Result<Option<Vec<Sha1>>> {
+        self.read(|| {
+            let last = self.row(LAST_PRISTINE, [], |row| integer(row, 0))?;
+            if last.flatten().is_some_and(|last| last > most) {
+                return Ok(None);
+            }
+            self.rows(SELECT_PRISTINES, [], |row| {
+                as_sha1(Checksum::parse_db(text(row, 0)?.unwrap_or_default())?)
+            })
+            .map(Some)
+        })
     }
 
     /// Reads the MD5 and the size of a pristine text that is in the store.

@@ -43,6 +43,12 @@ VALUES (?1, ?2, ?3, ?4)
 -- name: SELECT_PRISTINE
 SELECT md5_checksum, size FROM pristine WHERE checksum = ?1
 
+-- name: LAST_PRISTINE
+SELECT MAX(rowid) FROM pristine
+
+-- name: SELECT_PRISTINES
+SELECT checksum FROM pristine
+
 -- name: ANY_PRISTINE
 SELECT 1 FROM pristine LIMIT 1
 

@@ -3,10 +3,12 @@
 mod changes;
 mod dir;
 mod file;
+mod known;
 mod local;
 mod merged;
 mod place;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::thread::Scope;
@@ -34,6 +36,7 @@ use crate::notify::{Action, Notification, NotifyFn};
 
 pub(super) use self::changes::{accumulate_changed, dav_cache, inherited_skel, patched};
 use self::changes::{has_magic, has_regular};
+use self::known::Known;
 
 /// Chunks of a text are collected up to this length; then it is streamed.
 const COLLECT: usize = 256 << 10;
@@ -66,6 +69,9 @@ pub struct UpdateEditor<'s, 'e, 'a> {
     target_rev: Option<Revnum>,
     dirs: HashMap<Token, Dir>,
     files: HashMap<Token, OpenFile>,
+    known: RefCell<HashMap<Token, Known>>,
+    /// The working copy is on a network file system.
+    is_far: bool,
     collected: usize,
     root_opened: bool,
     target_deleted: bool,
@@ -203,6 +209,8 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             target_rev,
             dirs: HashMap::new(),
             files: HashMap::new(),
+            known: RefCell::default(),
+            is_far: sylvan_io::fs_type(env.site.root.path()).is_network(),
             collected: 0,
             root_opened: false,
             target_deleted: false,
@@ -759,7 +767,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
             chunks: Vec::new(),
             len: 0,
         };
-        let path = file.path.clone();
+        let (path, dir) = (file.path.clone(), file.dir);
         let text = match &file.kind {
             Origin::Opened { layer, .. } => layer.sha1()?,
             Origin::Added { .. } => None,
@@ -768,7 +776,7 @@ impl<'s, 'e: 's, 'a: 'e> Editor for UpdateEditor<'s, 'e, 'a> {
         let (Some(expected), Some(text)) = (base, text) else {
             return Ok(());
         };
-        let recorded = lock(&self.env.db).pristine_md5(&text)?;
+        let recorded = self.md5_in(dir, &text)?;
         if !recorded.is_some_and(|recorded| expected.allows(recorded)) {
             return Err(Error::new(
                 ErrorCode::WC_CORRUPT_TEXT_BASE,

@@ -98,7 +98,7 @@ impl DirDisk {
 fn given_up(job: Job) -> usize {
     match job {
         Job::MakeDir { folder, .. } => 1 + folder.abandon(),
-        Job::Install { .. } => 1,
+        Job::Install { .. } | Job::Replace { .. } => 1,
     }
 }
 
@@ -339,5 +339,16 @@ pub(super) enum Job {
         bytes: Option<Bytes>,
         size: u64,
         recipe: Recipe,
+    },
+    /// Write a working file anew, or just set its flags.
+    Replace {
+        promise: Promise,
+        path: RelPathBuf,
+        sha1: Sha1,
+        bytes: Option<Bytes>,
+        recipe: Recipe,
+        /// What was there when it was found unmodified: size and time.
+        found: Option<(u64, Timestamp)>,
+        install: bool,
     },
 }

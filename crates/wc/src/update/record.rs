@@ -12,19 +12,17 @@ use bytes::Bytes;
 use rusqlite::params;
 use sylvan_core::{Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result, Revnum};
 use sylvan_io::Cancel;
-use sylvan_io::file::FileKind;
 
 use super::delete::{self, Removal};
 use super::entry::{
-    DirDone, DirId, DirRow, Existing, FileNode, InstalledFile, Job, Marker, Message, NewDir, Over,
-    Place, Promise, Text,
+    DirDone, DirId, DirRow, FileNode, InstalledFile, Job, Marker, Message, NewDir, Over, Place,
+    Promise, Text,
 };
 use super::pipeline::Env;
 use super::queue::{Inbox, Queue};
 use super::shared::Shared;
 use crate::db::write::{self as rows, BaseRow};
 use crate::db::{Db, Presence};
-use crate::install::{self, Source};
 use crate::pristine::Store;
 use crate::site::Site;
 use crate::work_queue::item;
@@ -33,6 +31,9 @@ use crate::work_queue::item;
 const BATCH_BYTES: usize = 8 << 20;
 /// so many entries,
 const BATCH_ENTRIES: usize = 4000;
+/// replaces so many files: what a crash between the transaction and the disk leaves to be written by
+/// `cleanup`, perhaps over what the user has done meanwhile,
+const REPLACEMENTS: usize = 64;
 /// or is so old.
 const BATCH_TIME: Duration = Duration::from_millis(900);
 /// So many messages at a time are worth waking up for.
@@ -58,6 +59,8 @@ pub(super) struct Recorder<'e, 'a> {
     queue: &'e Queue,
     batch: Vec<Entry>,
     batch_bytes: usize,
+    /// Files in the batch that take the place of others.
+    replacements: usize,
     began: Option<Instant>,
     /// Work items that are done, with what is to be recorded of their files.
     done: Vec<(i64, Option<InstalledFile>)>,
@@ -104,6 +107,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
             queue: &env.queue,
             batch: Vec::new(),
             batch_bytes: 0,
+            replacements: 0,
             began: None,
             done: Vec::new(),
             in_flight: 0,
@@ -161,7 +165,9 @@ impl<'e, 'a> Recorder<'e, 'a> {
     }
 
     fn is_full(&self) -> bool {
-        self.batch_bytes >= BATCH_BYTES || self.batch.len() >= BATCH_ENTRIES
+        self.batch_bytes >= BATCH_BYTES
+            || self.batch.len() >= BATCH_ENTRIES
+            || self.replacements >= REPLACEMENTS
     }
 
     fn is_finished(&self) -> bool {
@@ -227,17 +233,14 @@ impl<'e, 'a> Recorder<'e, 'a> {
     fn take_file(&mut self, file: FileNode, text: Option<Text>, bytes: Option<Bytes>) {
         self.files += 1;
         let dir = file.dir;
-        let alone = matches!(file.place, Place::Existing(_));
         self.batch_bytes += bytes.as_ref().map_or(0, Bytes::len);
+        self.replacements += usize::from(matches!(&file.place, Place::Existing(of) if of.install));
         self.push(Entry::File { file, text, bytes });
         let state = self.dirs.entry(dir).or_default();
         state.recorded += 1;
         if let Some(done) = state.done.take_if(|done| done.files == state.recorded) {
             self.dirs.remove(&dir);
             self.finish_dir(done);
-        }
-        if alone {
-            self.commit();
         }
     }
 
@@ -256,6 +259,7 @@ impl<'e, 'a> Recorder<'e, 'a> {
     fn commit(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
+        self.replacements = 0;
         self.began = None;
         let done = std::mem::take(&mut self.done);
         if self.broken {
@@ -549,63 +553,21 @@ impl<'e, 'a> Recorder<'e, 'a> {
                 self.in_flight -= folder.when_ready(job, self.queue);
             }
             (Place::Existing(existing), text) => {
-                match self.install_existing(&file, existing, text.as_ref(), bytes.as_deref()) {
-                    Ok(recorded) => self.done.push((
-                        promise.item,
-                        Some(InstalledFile {
-                            row: promise.row,
-                            path: file.path,
-                            recorded,
-                        }),
-                    )),
-                    Err(error) => self.shared.fail(error),
-                }
-                self.shared.budget.free(freed);
-                self.shared.progress.add_files(1);
+                self.in_flight += 1;
+                let folder = Arc::clone(&file.folder);
+                let job = Job::Replace {
+                    promise,
+                    path: file.path,
+                    sha1: text.map_or(existing.text, |text| text.sha1),
+                    bytes,
+                    recipe: file.recipe,
+                    found: existing.found,
+                    install: existing.install,
+                };
+                self.in_flight -= folder.when_ready(job, self.queue);
             }
             _ => self.shared.budget.free(freed),
         }
-    }
-
-    /// Brings one file that was there into its new state, as `svn` does it: written beside its
-    /// place and moved there.
-    fn install_existing(
-        &self,
-        file: &FileNode,
-        existing: &Existing,
-        text: Option<&Text>,
-        bytes: Option<&[u8]>,
-    ) -> Result<Option<(i64, i64)>> {
-        if !existing.install {
-            install::sync_flags(&self.site.root, &file.path, &file.recipe)?;
-            return Ok(None);
-        }
-        let sha1 = text.map_or(existing.text, |text| text.sha1);
-        let pristine = self.store.path(&sha1)?;
-        let in_store = Source::File(self.store.dir(), &pristine);
-        let source = bytes.map_or(in_store, Source::Bytes);
-        if !self.is_as_found(file, existing)? {
-            // Changed within the last moment: it stays, and shows as modified.
-            return Ok(None);
-        }
-        install::by_rename(
-            &self.site.root,
-            &file.path,
-            source,
-            &file.recipe,
-            self.site.tmp(),
-        )
-    }
-
-    fn is_as_found(&self, file: &FileNode, existing: &Existing) -> Result<bool> {
-        let Some(meta) = self.site.root.lstat(&file.path)? else {
-            return Ok(true);
-        };
-        Ok(match (meta.kind, existing.found) {
-            (FileKind::File, Some(found)) => (meta.size, meta.mtime) == found,
-            (FileKind::Symlink, None) => true,
-            _ => false,
-        })
     }
 }
 

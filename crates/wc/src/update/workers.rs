@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use md5::Digest as _;
-use sylvan_core::{Error, ErrorCode, Md5, RelPath, Result, Sha1};
+use sylvan_core::{Error, ErrorCode, Md5, RelPath, Result, Sha1, Timestamp};
 use sylvan_delta::{Applier, Base, EmptyBase, SeekBase, TextFormat};
-use sylvan_io::file::{self, Creation, Dir};
+use sylvan_io::file::{self, Creation, Dir, FileKind};
 
 use super::entry::{
     DirDisk, FileJob, FileNode, Incoming, InstalledFile, Job, Message, Place, Text,
@@ -21,6 +21,9 @@ use crate::db::Db;
 use crate::install::{self, Installed, Recipe, Source};
 use crate::pristine::{Claim, Store, TempText};
 use crate::site::Site;
+
+/// Of a larger store the database is asked for each text.
+const MOST_ROWS: i64 = 200_000;
 
 /// What a worker works with.
 #[derive(Clone, Copy)]
@@ -123,6 +126,12 @@ impl Worker<'_, '_> {
         if let Some(expected) = expected.filter(|expected| !expected.allows(digest.md5)) {
             let path = self.site.root.full(path);
             return Err(checksum_mismatch(&path, expected, digest.md5));
+        }
+        if self.store.wants_rows() {
+            let db = lock(self.db);
+            if let Some(texts) = db.pristine_texts(MOST_ROWS)? {
+                self.store.rows_are(&texts);
+            }
         }
         let known = || Ok(lock(self.db).pristine_md5(&digest.sha1)?.is_some());
         let claim = self
@@ -269,7 +278,68 @@ impl Worker<'_, '_> {
                     Err(error) => Message::JobsFailed { count: 1, error },
                 });
             }
+            Job::Replace {
+                promise,
+                path,
+                sha1,
+                bytes,
+                recipe,
+                found,
+                install,
+            } => {
+                let replaced = if install {
+                    self.replace(&path, &sha1, bytes.as_deref(), &recipe, found)
+                } else {
+                    install::sync_flags(&self.site.root, &path, &recipe).map(|()| None)
+                };
+                self.shared
+                    .budget
+                    .free(bytes.map_or(0, |bytes| bytes.len()));
+                done.messages.push(match replaced {
+                    Ok(recorded) => {
+                        self.shared.progress.add_files(1);
+                        Message::Done {
+                            item: promise.item,
+                            file: Some(InstalledFile {
+                                row: promise.row,
+                                path,
+                                recorded,
+                            }),
+                        }
+                    }
+                    Err(error) => Message::JobsFailed { count: 1, error },
+                });
+            }
         }
+    }
+
+    /// Brings one file that was there into its new state, as `svn` does it: written beside its
+    /// place and moved there. `found` is what the file was when it was found unmodified.
+    fn replace(
+        &self,
+        path: &RelPath,
+        sha1: &Sha1,
+        bytes: Option<&[u8]>,
+        recipe: &Recipe,
+        found: Option<(u64, Timestamp)>,
+    ) -> Result<Option<(i64, i64)>> {
+        let root = &self.site.root;
+        let is_as_found = match root.lstat(path)? {
+            None => true,
+            Some(meta) => match (meta.kind, found) {
+                (FileKind::File, Some(found)) => (meta.size, meta.mtime) == found,
+                (FileKind::Symlink, None) => true,
+                _ => false,
+            },
+        };
+        if !is_as_found {
+            // Changed within the last moment: it stays, and shows as modified.
+            return Ok(None);
+        }
+        let text = self.store.path(sha1)?;
+        let in_store = Source::File(self.store.dir(), &text);
+        let source = bytes.map_or(in_store, Source::Bytes);
+        install::by_rename(root, path, source, recipe, self.site.tmp())
     }
 
     /// Writes a working file.

@@ -131,6 +131,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         if !done {
             return Ok(());
         }
+        self.known.get_mut().remove(&token);
         let Some(mut dir) = self.dirs.remove(&token) else {
             return Ok(());
         };

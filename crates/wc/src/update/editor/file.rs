@@ -109,10 +109,11 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             }
             Origin::Opened { layer, .. } => {
                 action = Action::UpdateUpdate;
-                recipe.read_only &= lock_gone
-                    || lock(&self.env.db)
-                        .lock(self.fixed.repos_id, &repos_path)?
-                        .is_none();
+                recipe.read_only = recipe.read_only
+                    && (lock_gone
+                        || lock(&self.env.db)
+                            .lock(self.fixed.repos_id, &repos_path)?
+                            .is_none());
                 let retranslate = has_magic(&prop_changes)
                     || recipe
                         .translation

@@ -42,6 +42,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         if let Some(pipeline) = &self.pipeline {
             pipeline.flush()?;
         }
+        self.forget_nodes();
         let items = {
             let db = lock(&self.env.db);
             db.write(|| {
@@ -391,9 +392,11 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
         kind: NodeKind,
     ) -> Result<Option<(Node, Local)>> {
         let shadowed = self.dir(parent)?.local.shadows();
-        let node = lock(&self.env.db)
-            .node(path)?
-            .ok_or_else(|| self.not_found(path))?;
+        let node = match kind {
+            NodeKind::File => self.file_in(parent, path)?,
+            _ => self.folder_in(parent, path)?,
+        };
+        let node = node.ok_or_else(|| self.not_found(path))?;
         let Some(base) = node.base() else {
             return Err(self.not_found(path));
         };
@@ -558,6 +561,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             self.skipped.insert(path.to_owned());
         }
         self.target_deleted |= target;
+        self.forget_nodes();
         if conflict.is_none() && node.work_layers() == 0 && !shadows {
             let (answer, answered) = bounded(1);
             self.pipeline()?.record_now(Message::Delete {
