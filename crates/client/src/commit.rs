@@ -1,6 +1,6 @@
 //! `svn commit`: local changes of working copies become a revision.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sylvan_core::props::SVN_MIME_TYPE;
 use sylvan_core::{
@@ -136,7 +136,15 @@ struct Copy {
 /// Opens the working copies of the targets, and finds out which externals are committed with them.
 fn open(context: &Context, targets: &[Dirent], options: &CommitOptions) -> Result<Vec<Copy>> {
     let mut copies: BTreeMap<String, Copy> = BTreeMap::new();
+    let mut seen: HashMap<String, HashSet<RelPathBuf>> = HashMap::new();
     let mut add = |path: &Dirent, depth: Option<Depth>| -> Result<()> {
+        for (root, copy) in &mut copies {
+            let seen = seen.entry(root.clone()).or_default();
+            if let Some(at) = copy.wc.holds(path, seen)? {
+                copy.targets.push((at, depth));
+                return Ok(());
+            }
+        }
         let (wc, at) = WorkingCopy::open(path, &context.wc)?;
         let root = wc.root().as_str().to_owned();
         let copy = copies.entry(root).or_insert_with(|| Copy {

@@ -2,6 +2,7 @@ mod find;
 
 pub(crate) use find::{old_format, too_new};
 
+use std::collections::HashSet;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use sylvan_core::{Depth, Dirent, RelPath, RelPathBuf, Result, Revnum, Url};
@@ -68,6 +69,42 @@ impl WorkingCopy {
             options: options.clone(),
         };
         Ok((wc, relpath))
+    }
+
+    /// Returns the node at `path` (absolute) if it surely belongs to this working copy: no folder
+    /// on the way, and not the path itself, is another one's root or a symlink.
+    ///
+    /// That asks for less than [`WorkingCopy::open`]. `seen` keeps the folders that are known.
+    ///
+    /// # Errors
+    /// An operating system's error if something cannot be looked at.
+    pub fn holds(
+        &self,
+        path: &Dirent,
+        seen: &mut HashSet<RelPathBuf>,
+    ) -> Result<Option<RelPathBuf>> {
+        let Some(relpath) = path.strip_prefix(&self.root) else {
+            return Ok(None);
+        };
+        let relpath = RelPathBuf::new(relpath)?;
+        let above = relpath.ancestors().filter(|folder| !folder.is_root());
+        for folder in std::iter::once(&*relpath).chain(above) {
+            if seen.contains(folder) {
+                break;
+            }
+            let local = self.local_path(folder);
+            let Some(meta) = file::lstat_if_exists(local.as_path())? else {
+                return Ok(None);
+            };
+            let is_folder = meta.is_dir();
+            if meta.is_symlink() || is_folder && file::exists(local.join(ADM_DIR).as_path())? {
+                return Ok(None);
+            }
+            if is_folder {
+                seen.insert(folder.to_owned());
+            }
+        }
+        Ok(Some(relpath))
     }
 
     /// Makes the administrative folder in the existing folder `root` (absolute) and opens it.

@@ -169,8 +169,26 @@ pub fn harvest(
     cancel: &Cancel,
     found: &mut Harvest,
 ) -> Result<()> {
+    let node = wc.db().node(target)?;
+    if node.is_some_and(|node| node.top().is_some_and(|top| top.kind != NodeKind::Dir)) {
+        // It is one node: the database is locked once for all that is asked of it.
+        return wc
+            .db()
+            .read(|| walk(wc, target, options, check, cancel, found));
+    }
+    walk(wc, target, options, check, cancel, found)
+}
+
+fn walk(
+    wc: &WorkingCopy,
+    target: &RelPath,
+    options: &HarvestOptions,
+    check: &mut CheckKind<'_>,
+    cancel: &Cancel,
+    found: &mut Harvest,
+) -> Result<()> {
     if options.copy_to.is_none() {
-        refuse_tree_conflicts_above(wc, target)?;
+        wc.db().read(|| refuse_tree_conflicts_above(wc, target))?;
     }
     let walk = StatusOptions {
         depth: options.depth,
