@@ -1,4 +1,6 @@
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::sync::{Mutex, PoisonError};
 
 /// The kind of file system that a path is on, as far as it tells how long a request takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,15 +28,31 @@ pub enum FsType {
 }
 
 /// Returns the kind of file system that `path` is on; local if the system does not tell.
+///
+/// A network file system is asked once for each device: `statfs` is a round trip there, `stat` mostly
+/// is none.
 pub fn fs_type(path: &Path) -> FsType {
     #[cfg(target_os = "linux")]
     {
+        use std::os::unix::fs::MetadataExt as _;
+        static KNOWN: Mutex<Vec<(u64, FsType)>> = Mutex::new(Vec::new());
+        let Ok(dev) = std::fs::metadata(path).map(|meta| meta.dev()) else {
+            return FsType::Local;
+        };
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, kind)) = known.iter().find(|(known, _)| *known == dev) {
+            return *kind;
+        }
         // The numbers have 32 bits; the type of the field differs between systems.
         #[allow(clippy::unnecessary_cast, reason = "as above")]
-        rustix::fs::statfs(path).map_or(FsType::Local, |stat| {
+        let kind = rustix::fs::statfs(path).map_or(FsType::Local, |stat| {
             let magic = u32::try_from(stat.f_type as i64 & 0xffff_ffff);
             FsType::from_magic(magic.unwrap_or(0))
-        })
+        });
+        if known.len() < 64 {
+            known.push((dev, kind));
+        }
+        kind
     }
     #[cfg(not(target_os = "linux"))]
     {

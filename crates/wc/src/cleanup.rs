@@ -1,11 +1,9 @@
 //! Putting a working copy in order: `svn cleanup`.
 
-use std::panic::resume_unwind;
-
 use rusqlite::params;
 use sylvan_core::{Checksum, Dirent, Error, ErrorCode, NodeKind, RelPath, RelPathBuf, Result};
 use sylvan_io::Cancel;
-use sylvan_io::file::{Dir, FileKind};
+use sylvan_io::file::{FileKind, Meta};
 
 use crate::db::write as rows;
 use crate::db::{Db, Layer, Node, sqlite_error};
@@ -13,7 +11,7 @@ use crate::lock::{self, WcLock};
 use crate::notify::{Action, Notification, NotifyFn};
 use crate::site::{self, Site};
 use crate::status::{self, StatusKind, StatusOptions};
-use crate::{Options, WorkingCopy, install, modified, pristine, work_queue};
+use crate::{Options, WorkingCopy, install, modified, pristine, survey, work_queue};
 
 /// What is cleaned up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,8 +138,12 @@ fn empty_tmp(site: &Site, cancel: &Cancel) -> Result<()> {
 
 fn remove_unused_pristines(wc: &WorkingCopy, site: &Site, cancel: &Cancel) -> Result<()> {
     let db = wc.db();
-    let unused = db.rows(rows::SELECT_UNREFERENCED_PRISTINES, [], |row| {
-        row.get::<_, String>(0).map_err(sqlite_error)
+    let unused = db.read(|| {
+        db.exists(rows::ANY_PRISTINE, [])?;
+        wc.read_ahead(RelPath::ROOT);
+        db.rows(rows::SELECT_UNREFERENCED_PRISTINES, [], |row| {
+            row.get::<_, String>(0).map_err(sqlite_error)
+        })
     })?;
     let removed = if unused.is_empty() {
         Vec::new()
@@ -190,61 +192,38 @@ fn touched_files(
 ) -> Result<Vec<(RelPathBuf, Layer)>> {
     let db = wc.db();
     let (low, high) = rows::below(root);
-    let recorded = db.rows(
-        rows::SELECT_RECORDED_BELOW,
-        params![db.wc_id(), low, high],
-        |row| {
-            Ok((
-                RelPathBuf::new(row.get::<_, String>(0).map_err(sqlite_error)?)?,
-                row.get::<_, Option<i64>>(1).map_err(sqlite_error)?,
-                row.get::<_, Option<i64>>(2).map_err(sqlite_error)?,
-            ))
-        },
-    )?;
+    let recorded = db.read(|| {
+        db.exists(rows::ANY_PRISTINE, [])?;
+        wc.read_ahead(root);
+        db.rows(
+            rows::SELECT_RECORDED_BELOW,
+            params![db.wc_id(), low, high],
+            |row| {
+                Ok((
+                    RelPathBuf::new(row.get::<_, String>(0).map_err(sqlite_error)?)?,
+                    row.get::<_, Option<i64>>(1).map_err(sqlite_error)?,
+                    row.get::<_, Option<i64>>(2).map_err(sqlite_error)?,
+                ))
+            },
+        )
+    })?;
+    let paths: Vec<&RelPath> = recorded.iter().map(|(path, ..)| &**path).collect();
+    let metas = survey::lstat_all(wc, &site.root, &paths, cancel)?;
     let mut touched = Vec::new();
-    for path in look_at(&site.root, &recorded, cancel)? {
+    for ((path, size, time), meta) in recorded.into_iter().zip(metas) {
+        let is_text = |meta: &Meta| matches!(meta.kind, FileKind::File | FileKind::Symlink);
+        let Some(meta) = meta.filter(is_text) else {
+            continue;
+        };
+        if (i64::try_from(meta.size).ok(), Some(meta.mtime.micros())) == (size, time) {
+            continue;
+        }
         let top = db.layers(&path)?.into_iter().next();
         if let Some(top) = top.filter(|top| top.presence.is_present()) {
             touched.push((path, top));
         }
     }
     Ok(touched)
-}
-
-type Recorded = (RelPathBuf, Option<i64>, Option<i64>);
-
-/// Stats files from several threads, each of which waits for the disk most of the time.
-fn look_at(root: &Dir, recorded: &[Recorded], cancel: &Cancel) -> Result<Vec<RelPathBuf>> {
-    let threads = sylvan_io::fs_type(root.path()).workers();
-    let share = recorded.len().div_ceil(threads).max(64);
-    std::thread::scope(|scope| {
-        let shares: Vec<_> = recorded
-            .chunks(share)
-            .map(|share| {
-                scope.spawn(move || {
-                    let mut touched = Vec::new();
-                    for (path, size, time) in share {
-                        cancel.check()?;
-                        let Some(meta) = root.lstat(path)? else {
-                            continue;
-                        };
-                        let found = (i64::try_from(meta.size).ok(), Some(meta.mtime.micros()));
-                        if matches!(meta.kind, FileKind::File | FileKind::Symlink)
-                            && found != (*size, *time)
-                        {
-                            touched.push(path.clone());
-                        }
-                    }
-                    Ok::<_, Error>(touched)
-                })
-            })
-            .collect();
-        let mut touched = Vec::new();
-        for share in shares {
-            touched.extend(share.join().unwrap_or_else(|panic| resume_unwind(panic))?);
-        }
-        Ok(touched)
-    })
 }
 
 fn clear_dav_cache(db: &Db, dir: &RelPath) -> Result<()> {

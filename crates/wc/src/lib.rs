@@ -39,6 +39,7 @@ pub mod revision_status;
 pub mod scan;
 mod site;
 pub mod status;
+mod survey;
 pub mod update;
 pub mod upgrade;
 pub mod work_queue;

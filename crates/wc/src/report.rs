@@ -1,6 +1,6 @@
 //! Telling a server what the working copy has.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use sylvan_core::{Depth, NodeKind, RelPath, RelPathBuf, Result, Revnum};
 use sylvan_delta::ReportEntry;
@@ -11,6 +11,7 @@ use crate::db::{Layer, Node, Presence};
 use crate::install::{self, Installed, Source};
 use crate::notify::{Action, Notification, NotifyFn};
 use crate::site::Site;
+use crate::survey::Listings;
 use crate::work_queue::{self, FileInfo};
 use crate::{WorkingCopy, pristine, resolve};
 
@@ -53,6 +54,7 @@ pub fn entries(
         entries: Vec::new(),
         restored: Vec::new(),
         settled: Vec::new(),
+        listings: Listings::new(wc, &site.root, Vec::new()),
     };
     let (entries, restored, settled) = wc.db().read(|| reporter.run(target))?;
     if !restored.is_empty() {
@@ -78,6 +80,7 @@ struct Reporter<'a, 'n> {
     restored: Vec<FileInfo>,
     /// Those of them that were in conflict.
     settled: Vec<RelPathBuf>,
+    listings: Listings<'a>,
 }
 
 /// A folder whose children are reported.
@@ -143,6 +146,10 @@ impl Reporter<'_, '_> {
         self.set_path(RelPathBuf::root(), rev, report_depth, start_empty, None);
         if base.kind == NodeKind::Dir {
             if depth != Some(Depth::Empty) {
+                if matches!(depth, None | Some(Depth::Infinity)) {
+                    self.wc.read_ahead(target);
+                    self.list_ahead(target)?;
+                }
                 self.report_children(&Dir {
                     path: target,
                     report: RelPathBuf::root(),
@@ -163,15 +170,21 @@ impl Reporter<'_, '_> {
         Ok(())
     }
 
+    /// Begins to list the folders at and below `target`.
+    fn list_ahead(&mut self, target: &RelPath) -> Result<()> {
+        if self.options.restore {
+            let folders = self.wc.db().base_folders(target)?;
+            self.listings = Listings::new(self.wc, &self.site.root, folders);
+        }
+        Ok(())
+    }
+
     fn report_children(&mut self, dir: &Dir<'_>) -> Result<()> {
         let depth = self.options.depth;
         let recursive = matches!(depth, None | Some(Depth::Infinity));
         let children = self.wc.db().children(dir.path)?;
-        if recursive && !children.is_empty() {
-            self.wc.read_ahead(dir.path);
-        }
         let on_disk = if self.options.restore {
-            self.names(dir.path)?
+            self.listings.names(dir.path, self.cancel)?
         } else {
             None
         };
@@ -325,21 +338,6 @@ impl Reporter<'_, '_> {
         Ok(())
     }
 
-    /// Reads the names in a folder on disk; `None` if there is no such folder.
-    fn names(&self, path: &RelPath) -> Result<Option<HashSet<String>>> {
-        let root = &self.site.root;
-        if root.lstat(path)?.is_none_or(|meta| !meta.is_dir()) {
-            return Ok(None);
-        }
-        let entries = root.read_dir(path)?;
-        Ok(Some(
-            entries
-                .into_iter()
-                .filter_map(|(name, _)| String::from_utf8(name).ok())
-                .collect(),
-        ))
-    }
-
     /// Makes a node again that is in the working copy, but not on disk.
     fn restore_if_missing(&mut self, node: &Node) -> Result<()> {
         let Some(top) = node.top() else {
@@ -354,7 +352,10 @@ impl Reporter<'_, '_> {
             return Ok(());
         }
         match sha1 {
-            None => root.make_dir_all(&node.path)?,
+            None => {
+                root.make_dir_all(&node.path)?;
+                self.listings.forget(&node.path);
+            }
             Some(sha1) => {
                 let recipe =
                     work_queue::recipe_of(self.wc, top, self.wc.options().use_commit_times)?;

@@ -18,6 +18,8 @@
 //! | `base-remove` | path, revision that stays as not present, unused |
 //! | `postupgrade` | |
 
+use std::collections::HashSet;
+
 use rusqlite::params;
 use sylvan_core::skel::Skel;
 use sylvan_core::{
@@ -29,7 +31,7 @@ use crate::db::write as rows;
 use crate::db::{Db, Layer, sqlite_error};
 use crate::install::{self, Recipe, RecipeInfo, Source};
 use crate::site::Site;
-use crate::{WorkingCopy, modified, pristine};
+use crate::{WorkingCopy, modified, pristine, survey};
 
 /// Makes items.
 pub(crate) mod item {
@@ -149,6 +151,7 @@ pub fn run(wc: &WorkingCopy, cancel: &Cancel) -> Result<()> {
         site: &site,
         root: wc.root(),
         zone: &wc.options().time_zone,
+        workers: wc.options().workers_at(wc.root().as_path()),
     };
     runner.run(None, cancel)
 }
@@ -174,6 +177,74 @@ pub(crate) struct Runner<'a> {
     pub root: &'a Dirent,
     /// For dates in keywords.
     pub zone: &'a TimeZone,
+    /// How many threads work on files at once.
+    pub workers: usize,
+}
+
+/// An item, with what it needs of the database.
+struct Loaded {
+    id: i64,
+    work: Vec<u8>,
+    step: Result<Step>,
+}
+
+/// What an item comes to.
+enum Step {
+    /// Writing a working file from its pristine text.
+    Install(Install),
+    /// Finishing the commit of a file.
+    Commit(Box<Commit>),
+    /// Removing a file.
+    Remove(RelPathBuf),
+    /// What needs the database while it is done, or what was done before it.
+    Other,
+}
+
+struct Install {
+    path: RelPathBuf,
+    text: RelPathBuf,
+    recipe: Recipe,
+    record: bool,
+}
+
+struct Commit {
+    path: RelPathBuf,
+    layer: Layer,
+    recipe: Recipe,
+}
+
+impl Step {
+    /// Returns the file that is written or removed, of a step that needs nothing but the disk.
+    fn path(&self) -> Option<&RelPath> {
+        match self {
+            Self::Install(install) => Some(&install.path),
+            Self::Commit(commit) => Some(&commit.path),
+            Self::Remove(path) => Some(path),
+            Self::Other => None,
+        }
+    }
+}
+
+impl Loaded {
+    fn path(&self) -> Option<&RelPath> {
+        self.step.as_ref().ok().and_then(Step::path)
+    }
+
+    /// Tells whether a file is removed: what reads that file cannot be done again then.
+    const fn removes(&self) -> bool {
+        matches!(self.step, Ok(Step::Remove(_)))
+    }
+}
+
+/// Counts the items at the beginning of `items` that can be done in any order: of one kind, each
+/// for a file of its own.
+fn alike(items: &[Loaded]) -> usize {
+    let Some(first) = items.first() else { return 0 };
+    let mut paths = HashSet::new();
+    let same = items.iter().take_while(|item| {
+        item.removes() == first.removes() && item.path().is_some_and(|path| paths.insert(path))
+    });
+    same.count().max(1)
 }
 
 impl Runner<'_> {
@@ -181,46 +252,136 @@ impl Runner<'_> {
     pub(crate) fn run(&self, only: Option<&[i64]>, cancel: &Cancel) -> Result<()> {
         let mut done = Vec::new();
         let mut recorded = Vec::new();
-        let mut last = 0;
-        let mut only = only.map(|items| items.iter());
+        let mut todo = Todo { last: 0, only };
         let outcome = loop {
-            if let Err(error) = cancel.check() {
-                break Err(error);
-            }
-            let after = match &mut only {
-                None => last,
-                Some(items) => match items.next() {
-                    Some(item) => item - 1,
-                    None => break Ok(()),
-                },
-            };
-            let next = match self.next(after) {
-                Ok(Some(next)) => next,
-                Ok(None) => break Ok(()),
+            let loaded = match self.db.read(|| self.load(&mut todo)) {
+                Ok(loaded) if loaded.is_empty() => break Ok(()),
+                Ok(loaded) => loaded,
                 Err(error) => break Err(error),
             };
-            // What reads a file cannot be done again when that file is removed.
-            let removes =
-                next.1.starts_with(b"(file-remove ") || next.1.starts_with(b"(11 file-remove ");
-            let is_due = removes && done.iter().any(|(_, removes)| !removes) || done.len() >= BATCH;
-            if is_due && let Err(error) = self.retire(&mut done, &mut recorded) {
+            if let Err(error) = self.run_loaded(loaded, &mut done, &mut recorded, cancel) {
                 break Err(error);
             }
-            match self.dispatch(&next.1) {
-                Ok(file) => recorded.extend(file),
-                Err(error) => break Err(failed(self.root, &next, error)),
-            }
-            last = next.0;
-            done.push((last, removes));
         };
         let retired = self.retire(&mut done, &mut recorded);
         outcome.and(retired)
+    }
+
+    /// Does items; those that are alike at once.
+    fn run_loaded(
+        &self,
+        mut loaded: Vec<Loaded>,
+        done: &mut Vec<(i64, bool)>,
+        recorded: &mut Vec<FileInfo>,
+        cancel: &Cancel,
+    ) -> Result<()> {
+        while !loaded.is_empty() {
+            cancel.check()?;
+            let rest = loaded.split_off(alike(&loaded));
+            let items = std::mem::replace(&mut loaded, rest);
+            let removes = items.iter().any(Loaded::removes);
+            if removes && done.iter().any(|(_, removes)| !removes) || done.len() >= BATCH {
+                self.retire(done, recorded)?;
+            }
+            let results: Vec<_> = if items.iter().any(|item| item.path().is_none()) {
+                items.iter().map(|item| self.perform_alone(item)).collect()
+            } else {
+                let site = self.site;
+                let threads = self.workers.min(items.len().div_ceil(2));
+                survey::map(&items, threads, cancel, |item| Ok(perform(site, item)))?
+            };
+            let mut outcome = Ok(());
+            for (item, result) in items.into_iter().zip(results) {
+                match result {
+                    Ok(file) => {
+                        recorded.extend(file);
+                        done.push((item.id, removes));
+                    }
+                    Err(error) if outcome.is_ok() => {
+                        outcome = Err(failed(self.root, &(item.id, item.work), error));
+                    }
+                    Err(_) => {}
+                }
+            }
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// Reads the next items, and what they need to be done.
+    fn load(&self, todo: &mut Todo<'_>) -> Result<Vec<Loaded>> {
+        let mut loaded = Vec::new();
+        while loaded.len() < BATCH
+            && let Some(after) = todo.next()
+            && let Some((id, work)) = self.next(after)?
+        {
+            todo.last = id;
+            let step = self.prepare(&work);
+            // It changes rows that those after it read.
+            let is_barrier = work.starts_with(b"(base-remove ") || work.starts_with(b"(11 base-");
+            loaded.push(Loaded { id, work, step });
+            if is_barrier {
+                break;
+            }
+        }
+        Ok(loaded)
     }
 
     fn next(&self, after: i64) -> Result<Option<(i64, Vec<u8>)>> {
         self.db.row(rows::NEXT_WORK_ITEM, [after], |row| {
             Ok((row.get(0).map_err(sqlite_error)?, work(row)?))
         })
+    }
+
+    fn prepare(&self, work: &[u8]) -> Result<Step> {
+        let skel = Skel::parse(work)?;
+        let Some(args) = skel.elements().map(Args) else {
+            return Ok(Step::Other);
+        };
+        match args.word(0) {
+            Some("file-install") if !args.has(4) => {
+                let path = args.path(1)?;
+                let (layer, recipe) = self.recipe(&path, args.number(2) != 0)?;
+                let Some(sha1) = layer.sha1()? else {
+                    return Err(self.no_text(&path));
+                };
+                Ok(Step::Install(Install {
+                    text: pristine::path(&sha1)?,
+                    record: args.number(3) != 0,
+                    path,
+                    recipe,
+                }))
+            }
+            Some("file-commit") => {
+                let path = args.path(1)?;
+                let (layer, recipe) = self.recipe(&path, false)?;
+                Ok(Step::Commit(Box::new(Commit {
+                    path,
+                    layer,
+                    recipe,
+                })))
+            }
+            Some("file-remove") => args.path(1).map(Step::Remove),
+            _ => Ok(Step::Other),
+        }
+    }
+
+    fn no_text(&self, path: &RelPath) -> Error {
+        Error::new(
+            ErrorCode::WC_CORRUPT_TEXT_BASE,
+            format!(
+                "Can't install '{}' from pristine store, because no checksum is recorded for this \
+                 file",
+                self.local(path)
+            ),
+        )
+    }
+
+    fn perform_alone(&self, item: &Loaded) -> Result<Option<FileInfo>> {
+        match &item.step {
+            Ok(Step::Other) => self.dispatch(&item.work),
+            _ => perform(self.site, item),
+        }
     }
 
     fn retire(&self, done: &mut Vec<(i64, bool)>, recorded: &mut Vec<FileInfo>) -> Result<()> {
@@ -245,18 +406,12 @@ impl Runner<'_> {
         };
         let args = Args(skel.elements().ok_or_else(unknown)?);
         match args.word(0).ok_or_else(unknown)? {
-            "file-install" => self.file_install(&args),
-            "file-remove" => {
-                let path = args.path(1)?;
-                let (dir, path) = self.site.locate(&path);
-                dir.remove_if_exists(path).map(|()| None)
-            }
+            "file-install" => self.install_from(&args).map(|()| None),
             "dir-install" => self.site.root.make_dir_all(&args.path(1)?).map(|()| None),
             "dir-remove" => self.dir_remove(&args).map(|()| None),
             "file-move" => self.file_move(&args).map(|()| None),
             "file-translate" => self.file_translate(&args).map(|()| None),
             "sync-file-flags" => self.sync_file_flags(&args.path(1)?).map(|()| None),
-            "file-commit" => self.file_commit(&args),
             "record-fileinfo" => self.record_file_info(&args),
             "base-remove" => self.base_remove(&args).map(|()| None),
             "postupgrade" => self.post_upgrade().map(|()| None),
@@ -293,45 +448,17 @@ impl Runner<'_> {
         Ok((layer, recipe))
     }
 
-    fn file_install(&self, args: &Args<'_>) -> Result<Option<FileInfo>> {
+    /// Writes a working file from a file that is not its pristine text.
+    fn install_from(&self, args: &Args<'_>) -> Result<()> {
         let path = args.path(1)?;
-        let record = args.number(3) != 0;
-        let (layer, recipe) = self.recipe(&path, args.number(2) != 0)?;
-        let text;
-        let (dir, source) = match (args.has(4), layer.sha1()?) {
-            (true, _) => {
-                text = args.path(4)?;
-                let (dir, source) = self.site.locate(&text);
-                if self.is_gone(dir, source)? {
-                    return Ok(None);
-                }
-                (dir, source)
-            }
-            (false, Some(sha1)) => {
-                text = pristine::path(&sha1)?;
-                (&*self.site.adm, &*text)
-            }
-            (false, None) => {
-                return Err(Error::new(
-                    ErrorCode::WC_CORRUPT_TEXT_BASE,
-                    format!(
-                        "Can't install '{}' from pristine store, because no checksum is recorded \
-                         for this file",
-                        self.local(&path)
-                    ),
-                ));
-            }
-        };
-        let recorded = install::by_rename(
-            &self.site.root,
-            &path,
-            Source::File(dir, source),
-            &recipe,
-            self.site.tmp(),
-        )?;
-        Ok(recorded
-            .filter(|_| record)
-            .map(|(size, time)| (path, size, time)))
+        let (_, recipe) = self.recipe(&path, args.number(2) != 0)?;
+        let source = args.path(4)?;
+        let (dir, source) = self.site.locate(&source);
+        if self.is_gone(dir, source)? {
+            return Ok(());
+        }
+        let (root, tmp) = (&self.site.root, self.site.tmp());
+        install::by_rename(root, &path, Source::File(dir, source), &recipe, tmp).map(drop)
     }
 
     /// Tells whether a temporary file is not there any more: the item that reads it was done before,
@@ -400,28 +527,6 @@ impl Runner<'_> {
         install::sync_flags(&self.site.root, path, &recipe)
     }
 
-    /// After a commit: the working file is written anew if translation makes it differ, and its
-    /// size and time are recorded if it is what was committed.
-    fn file_commit(&self, args: &Args<'_>) -> Result<Option<FileInfo>> {
-        let path = args.path(1)?;
-        let (layer, recipe) = self.recipe(&path, false)?;
-        let root = &self.site.root;
-        if !recipe.special
-            && let Some(translation) = &recipe.translation
-            && modified::would_translate(root, &path, translation)?
-        {
-            let source = Source::File(root, &path);
-            install::by_rename(root, &path, source, &recipe, self.site.tmp())?;
-        }
-        if !recipe.special {
-            install::sync_flags(root, &path, &recipe)?;
-        }
-        if modified::differs(root, &path, &layer, || Ok(recipe.translation.clone()))? {
-            return Ok(None);
-        }
-        Ok(install::stat(root, &path)?.map(|(size, time)| (path, size, time)))
-    }
-
     fn record_file_info(&self, args: &Args<'_>) -> Result<Option<FileInfo>> {
         let path = args.path(1)?;
         let root = &self.site.root;
@@ -461,6 +566,70 @@ impl Runner<'_> {
         }
         Ok(())
     }
+}
+
+/// Where the runner is in the queue.
+struct Todo<'a> {
+    last: i64,
+    only: Option<&'a [i64]>,
+}
+
+impl Todo<'_> {
+    /// Returns the number that the next item's is above.
+    fn next(&mut self) -> Option<i64> {
+        let Some(items) = &mut self.only else {
+            return Some(self.last);
+        };
+        let (first, rest) = items.split_first()?;
+        *items = rest;
+        Some(first - 1)
+    }
+}
+
+/// Does what needs nothing but the disk.
+fn perform(site: &Site, item: &Loaded) -> Result<Option<FileInfo>> {
+    match &item.step {
+        Ok(Step::Install(install)) => {
+            let source = Source::File(&site.adm, &install.text);
+            let Install { path, recipe, .. } = install;
+            let recorded = install::by_rename(&site.root, path, source, recipe, site.tmp())?;
+            Ok(recorded
+                .filter(|_| install.record)
+                .map(|(size, time)| (path.clone(), size, time)))
+        }
+        Ok(Step::Commit(commit)) => finish_commit(site, commit),
+        Ok(Step::Remove(path)) => {
+            let (dir, path) = site.locate(path);
+            dir.remove_if_exists(path).map(|()| None)
+        }
+        Ok(Step::Other) => Ok(None),
+        Err(error) => Err(error.clone()),
+    }
+}
+
+/// After a commit: the working file is written anew if translation makes it differ, and its size and
+/// time are recorded if it is what was committed.
+fn finish_commit(site: &Site, commit: &Commit) -> Result<Option<FileInfo>> {
+    let Commit {
+        path,
+        layer,
+        recipe,
+    } = commit;
+    let root = &site.root;
+    if !recipe.special
+        && let Some(translation) = &recipe.translation
+        && modified::would_translate(root, path, translation)?
+    {
+        let source = Source::File(root, path);
+        install::by_rename(root, path, source, recipe, site.tmp())?;
+    }
+    if !recipe.special {
+        install::sync_flags(root, path, recipe)?;
+    }
+    if modified::differs(root, path, layer, || Ok(recipe.translation.clone()))? {
+        return Ok(None);
+    }
+    Ok(install::stat(root, path)?.map(|(size, time)| (path.clone(), size, time)))
 }
 
 /// Reads the skel in the second column; Subversion reads text as well as blobs.

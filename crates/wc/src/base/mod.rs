@@ -160,6 +160,7 @@ fn read_inheriting(
         )?,
         None | Some(Depth::Infinity) => {
             let (first, end) = below(path);
+            wc.read_ahead(path);
             db.each(SELECT_INHERITING_BELOW, params![id, first, end], &mut take)?;
         }
     }

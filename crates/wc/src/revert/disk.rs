@@ -1,11 +1,10 @@
 //! What revert does on the disk: found out within the transaction, written down as work items.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
-use std::panic::resume_unwind;
 
 use sylvan_core::props::{SVN_EXECUTABLE, SVN_NEEDS_LOCK, SVN_SPECIAL};
-use sylvan_core::{Depth, Error, NodeKind, RelPath, RelPathBuf, Result};
+use sylvan_core::{Depth, NodeKind, RelPath, RelPathBuf, Result};
 use sylvan_io::Cancel;
 use sylvan_io::file::{self, Dir, FileKind, Meta};
 
@@ -16,7 +15,7 @@ use crate::delete::conflict_markers;
 use crate::site::Site;
 use crate::work_queue::{self, FileInfo, item};
 use crate::working::Current;
-use crate::{ADM_DIR, WorkingCopy, modified, pristine};
+use crate::{ADM_DIR, WorkingCopy, modified, pristine, survey};
 
 /// What is to be done and told.
 #[derive(Debug, Default)]
@@ -57,13 +56,7 @@ pub(super) fn plan(
     } else {
         vec![target]
     };
-    let found = look_at(
-        site,
-        path,
-        &nodes,
-        wc.options().workers_at(wc.root().as_path()),
-        cancel,
-    )?;
+    let found = look_at(wc, site, path, &nodes, cancel)?;
     let copies = if is_tree {
         planner.remove_copies(path, &list)?
     } else {
@@ -102,47 +95,36 @@ struct Seen {
     is_root: bool,
 }
 
-/// Looks at nodes from several threads, each of which waits for the disk most of the time.
+/// Looks at what is at the places of nodes.
 fn look_at(
+    wc: &WorkingCopy,
     site: &Site,
     target: &RelPath,
     nodes: &[Current],
-    threads: usize,
     cancel: &Cancel,
 ) -> Result<Vec<Seen>> {
-    let look = |share: &[Current]| -> Result<Vec<Seen>> {
-        share
-            .iter()
-            .map(|node| {
-                cancel.check()?;
-                look_at_one(&site.root, node, &*node.path != target)
-            })
-            .collect()
-    };
-    let share = nodes.len().div_ceil(threads.max(1)).max(64);
-    if nodes.len() <= share {
-        return look(nodes);
-    }
-    std::thread::scope(|scope| {
-        let shares: Vec<_> = nodes
-            .chunks(share)
-            .map(|share| scope.spawn(move || look(share)))
-            .collect();
-        let mut seen = Vec::with_capacity(nodes.len());
-        for share in shares {
-            seen.extend(share.join().unwrap_or_else(|panic| resume_unwind(panic))?);
-        }
-        Ok::<_, Error>(seen)
-    })
-}
-
-fn look_at_one(root: &Dir, node: &Current, may_be_root: bool) -> Result<Seen> {
-    let meta = lstat(root, &node.path)?;
-    let is_root = may_be_root
-        && node.layer.kind == NodeKind::Dir
-        && meta.is_some_and(|meta| meta.is_dir())
-        && lstat(root, &node.path.child(ADM_DIR)?)?.is_some_and(|meta| meta.is_dir());
-    Ok(Seen { meta, is_root })
+    let paths: Vec<&RelPath> = nodes.iter().map(|node| &*node.path).collect();
+    let metas = survey::lstat_all(wc, &site.root, &paths, cancel)?;
+    let may_be_roots = nodes.iter().zip(&metas).filter(|(node, meta)| {
+        *node.path != *target
+            && node.layer.kind == NodeKind::Dir
+            && meta.is_some_and(|meta| meta.is_dir())
+    });
+    let adms = may_be_roots
+        .map(|(node, _)| node.path.child(ADM_DIR))
+        .collect::<Result<Vec<_>>>()?;
+    let adms: Vec<&RelPath> = adms.iter().map(|path| &**path).collect();
+    let roots: HashSet<_> = survey::lstat_all(wc, &site.root, &adms, cancel)?
+        .into_iter()
+        .zip(&adms)
+        .filter(|(meta, _)| meta.is_some_and(|meta| meta.is_dir()))
+        .filter_map(|(_, adm)| adm.parent())
+        .collect();
+    let seen = nodes.iter().zip(metas).map(|(node, meta)| Seen {
+        meta,
+        is_root: roots.contains(&*node.path),
+    });
+    Ok(seen.collect())
 }
 
 /// As [`Dir::lstat`]; nothing is where a folder above is something else.

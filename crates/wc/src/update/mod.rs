@@ -119,6 +119,7 @@ pub fn run(
         site,
         root: wc.root().clone(),
         zone: wc.options().time_zone.clone(),
+        workers: wc.options().workers_at(wc.root().as_path()),
         shared: Shared::new(IN_FLIGHT, progress.clone()),
         inbox: Inbox::default(),
         queue: Queue::new(workers(wc)),

@@ -32,6 +32,8 @@ pub(super) struct Env<'a> {
     pub root: Dirent,
     /// For dates in keywords.
     pub zone: TimeZone,
+    /// How many threads work on files at once.
+    pub workers: usize,
     pub store: Store,
     pub shared: Shared,
     pub inbox: Inbox,
@@ -47,6 +49,7 @@ impl Env<'_> {
             site: &self.site,
             root: &self.root,
             zone: &self.zone,
+            workers: self.workers,
         };
         runner.run(Some(items), cancel)
     }
