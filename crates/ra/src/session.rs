@@ -221,6 +221,21 @@ pub trait Session: Send {
         editor: &mut dyn Editor,
     ) -> Result<()>;
 
+    /// As [`Session::switch`], for nothing but the difference: the editor is told how to get from
+    /// what is reported to `url`. Contents come only if `text_deltas`, else as with
+    /// [`Session::status`].
+    fn diff(
+        &mut self,
+        options: &UpdateOptions,
+        url: &Url,
+        text_deltas: bool,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()> {
+        let _ = (options, url, text_deltas, report, editor);
+        Err(Error::from_code(ErrorCode::RA_NOT_IMPLEMENTED))
+    }
+
     /// Tells how the commit editor wants new texts; new nodes' texts are always sent as they are.
     fn delta_format(&mut self) -> Result<DeltaFormat> {
         Ok(DeltaFormat::Fulltext)

@@ -179,6 +179,15 @@ pub enum Command<'a> {
     Switch(Drive<'a>, &'a str),
     /// Begins a report for a status.
     Status(Drive<'a>),
+    /// Begins a report for a difference.
+    Diff {
+        /// What of.
+        drive: Drive<'a>,
+        /// Where it leads to.
+        url: &'a str,
+        /// Whether contents are wanted.
+        text_deltas: bool,
+    },
     /// Begins a commit; editor commands follow the response.
     Commit {
         /// The message, for servers before 1.5.
@@ -290,6 +299,7 @@ impl Command<'_> {
             Self::Update(_) => "update",
             Self::Switch(..) => "switch",
             Self::Status(_) => "status",
+            Self::Diff { .. } => "diff",
             Self::Commit { .. } => "commit",
             Self::LockMany { .. } => "lock-many",
             Self::UnlockMany { .. } => "unlock-many",
@@ -476,6 +486,15 @@ impl Command<'_> {
             Self::Status(drive) => {
                 out.string(drive.target).bool(drive.recurse());
                 out.optional_rev(drive.rev).word(drive.depth_word());
+            }
+            Self::Diff {
+                drive,
+                url,
+                text_deltas,
+            } => {
+                out.optional_rev(drive.rev).string(drive.target);
+                out.bool(drive.recurse()).bool(drive.ignore_ancestry);
+                out.string(url).bool(text_deltas).word(drive.depth_word());
             }
         }
     }
@@ -680,6 +699,14 @@ mod tests {
                     ..drive
                 }),
                 "( status ( 1:x false ( 7 ) files ) ) ",
+            ),
+            (
+                Command::Diff {
+                    drive,
+                    url: "svn://h/b",
+                    text_deltas: true,
+                },
+                "( diff ( ( 7 ) 1:x true true 9:svn://h/b true unknown ) ) ",
             ),
         ] {
             let mut out = Writer::new();

@@ -752,6 +752,17 @@ impl Session for HttpSession {
         self.drive(options, None, false, report, editor)
     }
 
+    fn diff(
+        &mut self,
+        options: &UpdateOptions,
+        url: &Url,
+        text_deltas: bool,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()> {
+        self.drive(options, Some(url), text_deltas, report, editor)
+    }
+
     fn delta_format(&mut self) -> Result<DeltaFormat> {
         let (version, level) = self.text_format();
         Ok(DeltaFormat::Svndiff { version, level })

@@ -373,6 +373,22 @@ impl Session for LocalSession {
         self.report(&options, None, Texts::None, report, editor)
     }
 
+    fn diff(
+        &mut self,
+        options: &UpdateOptions,
+        url: &Url,
+        text_deltas: bool,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()> {
+        let texts = if text_deltas {
+            Texts::Full
+        } else {
+            Texts::None
+        };
+        self.report(options, Some(url), texts, report, editor)
+    }
+
     fn commit(
         &mut self,
         options: &CommitOptions,

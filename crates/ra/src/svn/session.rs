@@ -546,6 +546,26 @@ impl Session for SvnSession {
         self.report(&Command::Status(drive(options)), report, &mut editor)
     }
 
+    fn diff(
+        &mut self,
+        options: &UpdateOptions,
+        url: &Url,
+        text_deltas: bool,
+        report: &[ReportEntry],
+        editor: &mut dyn Editor,
+    ) -> Result<()> {
+        let command = Command::Diff {
+            drive: drive(options),
+            url: url.as_str(),
+            text_deltas,
+        };
+        if text_deltas {
+            return self.report(&command, report, editor);
+        }
+        let mut editor = fallback::WithoutTexts::new(editor);
+        self.report(&command, report, &mut editor)
+    }
+
     fn delta_format(&mut self) -> Result<DeltaFormat> {
         let compresses = self.connection()?.compresses();
         let (version, level) = self.text_format(compresses);
