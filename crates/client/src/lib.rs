@@ -17,6 +17,7 @@ mod context;
 pub mod copy;
 mod copy_from_url;
 pub mod delete;
+pub mod diff;
 mod disk;
 pub mod export;
 pub mod externals;

@@ -31,6 +31,7 @@
 //! ```
 
 mod affix;
+pub mod binary;
 mod lcs;
 pub mod merge;
 mod normalize;

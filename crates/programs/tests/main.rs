@@ -9,6 +9,7 @@ mod config;
 mod crash;
 mod crash_local;
 mod damage;
+mod diff;
 mod dump;
 mod export;
 mod externals;

@@ -77,6 +77,12 @@ impl Env {
         if let Some(program) = &inv.diff3_cmd {
             config.set(Category::Config, "helpers", "diff3-cmd", program);
         }
+        if let Some(program) = &inv.diff_cmd {
+            config.set(Category::Config, "helpers", "diff-cmd", program);
+        }
+        if inv.internal_diff {
+            config.set(Category::Config, "helpers", "diff-cmd", "");
+        }
         let config = Arc::new(config);
         self.config = Some(Arc::clone(&config));
         Ok(config)

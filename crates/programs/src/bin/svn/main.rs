@@ -18,6 +18,7 @@ mod commit;
 mod conflict_text;
 mod copy;
 mod delete;
+mod diff;
 mod export;
 mod help;
 mod import;
@@ -99,6 +100,7 @@ fn run_of(name: &str) -> Option<Run> {
         "commit" => commit::run,
         "copy" => copy::run,
         "delete" => delete::run,
+        "diff" => diff::run,
         "export" => export::run,
         "help" => help::run,
         "import" => import::run,

@@ -78,6 +78,40 @@ impl Invocation {
     }
 }
 
+/// The options of `diff`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DiffFlags {
+    /// `--git`.
+    pub(crate) git: bool,
+    /// `--ignore-properties`.
+    pub(crate) ignore_properties: bool,
+    /// `--no-diff-added`.
+    pub(crate) no_added: bool,
+    /// `--no-diff-deleted`.
+    pub(crate) no_deleted: bool,
+    /// `--notice-ancestry`.
+    pub(crate) notice_ancestry: bool,
+    /// `--patch-compatible`.
+    pub(crate) patch_compatible: bool,
+    /// `--properties-only`.
+    pub(crate) properties_only: bool,
+    /// `--show-copies-as-adds`.
+    pub(crate) copies_as_adds: bool,
+    /// `--summarize`.
+    pub(crate) summarize: bool,
+}
+
+/// The options of `patch`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PatchFlags {
+    /// `--ignore-whitespace`.
+    pub(crate) ignore_whitespace: bool,
+    /// `--reverse-diff`.
+    pub(crate) reverse: bool,
+    /// `--strip`.
+    pub(crate) strip: usize,
+}
+
 /// The options of a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
@@ -207,6 +241,14 @@ pub(crate) struct Options {
     pub(crate) relocate: bool,
     /// `--old`.
     pub(crate) old_target: Option<String>,
+    /// `--new`.
+    pub(crate) new_target: Option<String>,
+    /// What only `diff` takes.
+    pub(crate) diff: DiffFlags,
+    /// What only `patch` takes.
+    pub(crate) patch: PatchFlags,
+    /// `--dry-run`.
+    pub(crate) dry_run: bool,
     /// `--auto-props`.
     pub(crate) auto_props: bool,
     /// `--no-auto-props`.

@@ -96,6 +96,18 @@ impl Options {
             "auto-props" => &mut self.auto_props,
             "diff" => &mut self.show_diff,
             "force" => &mut self.force,
+            "git" => &mut self.diff.git,
+            "ignore-properties" => &mut self.diff.ignore_properties,
+            "no-diff-added" => &mut self.diff.no_added,
+            "no-diff-deleted" => &mut self.diff.no_deleted,
+            "notice-ancestry" => &mut self.diff.notice_ancestry,
+            "patch-compatible" => &mut self.diff.patch_compatible,
+            "properties-only" => &mut self.diff.properties_only,
+            "show-copies-as-adds" => &mut self.diff.copies_as_adds,
+            "summarize" => &mut self.diff.summarize,
+            "dry-run" => &mut self.dry_run,
+            "ignore-whitespace" => &mut self.patch.ignore_whitespace,
+            "reverse-diff" => &mut self.patch.reverse,
             "force-log" => &mut self.force_log,
             "no-unlock" => &mut self.no_unlock,
             "keep-changelists" => &mut self.keep_changelists,
@@ -162,6 +174,7 @@ impl Options {
             }
             "limit" => self.limit = Some(limit(&text)?),
             "native-eol" => self.native_eol = Some(native_eol(text)?),
+            "new" => self.new_target = Some(text),
             "old" => self.take_old(text)?,
             "password" => self.password = Some(text),
             "revision" => {
@@ -178,7 +191,7 @@ impl Options {
                 one_of(&text, "show-revs", &["merged", "eligible"])?;
                 self.show_revs = Some(text);
             }
-            "strip" => strip(&text)?,
+            "strip" => self.patch.strip = strip(&text)?,
             "targets" => self.targets = Some(target_lines(&text)?),
             "trust-server-cert-failures" => self.trust = trust(&text)?,
             "username" => self.username = Some(text),
@@ -308,20 +321,19 @@ fn limit(text: &str) -> Result<u32> {
         })
 }
 
-fn strip(text: &str) -> Result<()> {
+fn strip(text: &str) -> Result<usize> {
     let number = parse_i32(text).map_err(|error| {
         error.wrap(
             ErrorCode::CL_ARG_PARSING_ERROR,
             format!("Invalid strip count '{text}'"),
         )
     })?;
-    if number < 0 {
-        return Err(Error::new(
+    usize::try_from(number).map_err(|_| {
+        Error::new(
             ErrorCode::INCORRECT_PARAMS,
             "Argument to --strip must be positive",
-        ));
-    }
-    Ok(())
+        )
+    })
 }
 
 fn native_eol(text: String) -> Result<String> {
