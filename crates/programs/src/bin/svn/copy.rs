@@ -12,6 +12,9 @@ use crate::{targets, url_ops};
 
 pub(crate) fn run(env: &mut Env, inv: &Invocation) -> Result<Exit> {
     let context = env.client(inv)?;
+    if inv.pin_externals {
+        return crate::not_yet(env, inv);
+    }
     let arguments = targets::read(env, inv, &context)?;
     let Some((last, sources)) = arguments.split_last().filter(|(_, rest)| !rest.is_empty()) else {
         return Err(Error::from_code(ErrorCode::CL_INSUFFICIENT_ARGS));
