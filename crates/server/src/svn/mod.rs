@@ -1,7 +1,7 @@
 //! The server of `svn://`.
 //!
-//! A [`Client`](client::Client) is a connection with its session. Whatever it sends is read as
-//! [`Request`](sylvan_proto::svn::Request)s, each handled by a function of [`commands`].
+//! A `Client` is a connection with its session. Whatever it sends is read as
+//! [`Request`](sylvan_proto::svn::Request)s, each handled by a function of `commands`.
 
 mod access;
 mod client;
