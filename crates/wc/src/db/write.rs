@@ -291,6 +291,7 @@ mod tests {
     fn statements_use_indexes() {
         let whole = [
             "ANY_PRISTINE",
+            "SELECT_PRISTINES",
             "SELECT_UNREFERENCED_PRISTINES",
             "WC_LOCK_ROWS",
         ];
