@@ -21,6 +21,7 @@
 use std::collections::HashSet;
 
 use rusqlite::params;
+use sylvan_core::props::SVN_KEYWORDS;
 use sylvan_core::skel::Skel;
 use sylvan_core::{
     Dirent, Error, ErrorCode, Props, RelPath, RelPathBuf, Result, TimeZone, Timestamp,
@@ -444,8 +445,37 @@ impl Runner<'_> {
 
     fn recipe(&self, path: &RelPath, use_commit_times: bool) -> Result<(Layer, Recipe)> {
         let (layer, props) = self.top(path)?;
-        let recipe = recipe_in(self.db, self.zone, &layer, &props, use_commit_times)?;
+        let place = if layer.op_depth > 0 && props.contains_key(SVN_KEYWORDS) {
+            self.place(path)?
+        } else {
+            None
+        };
+        let mut of = layer.clone();
+        if let Some((repos_id, repos_path)) = place {
+            // Keywords tell where the node would be committed.
+            of.repos_id = Some(repos_id);
+            of.repos_path = Some(repos_path);
+        } else if layer.op_depth > 0 {
+            of.repos_path = None;
+        }
+        let recipe = recipe_in(self.db, self.zone, &of, &props, use_commit_times)?;
         Ok((layer, recipe))
+    }
+
+    /// Returns where an added node would be committed: below the folder of the repository that the
+    /// topmost addition is in.
+    fn place(&self, path: &RelPath) -> Result<Option<(i64, RelPathBuf)>> {
+        for folder in path.ancestors() {
+            let Some(top) = self.db.layers(folder)?.into_iter().next() else {
+                return Ok(None);
+            };
+            if top.op_depth == 0 {
+                let rest = path.strip_prefix(folder).unwrap_or(RelPath::ROOT);
+                let place = top.repos_id.zip(top.repos_path);
+                return Ok(place.map(|(id, above)| (id, above.join(rest))));
+            }
+        }
+        Ok(None)
     }
 
     /// Writes a working file from a file that is not its pristine text.
@@ -667,10 +697,19 @@ pub(crate) fn recipe_with(
     use_commit_times: bool,
 ) -> Result<Recipe> {
     let zone = &wc.options().time_zone;
-    recipe_in(wc.db(), zone, layer, props, use_commit_times)
+    if layer.op_depth == 0 {
+        return recipe_in(wc.db(), zone, layer, props, use_commit_times);
+    }
+    // Its place is that of its source.
+    let elsewhere = Layer {
+        repos_path: None,
+        ..layer.clone()
+    };
+    recipe_in(wc.db(), zone, &elsewhere, props, use_commit_times)
 }
 
-/// As [`recipe_with`], for who has but the database.
+/// As [`recipe_with`], for who has but the database. A layer with a place in the repository is taken
+/// to be there.
 pub(crate) fn recipe_in(
     db: &Db,
     zone: &TimeZone,
@@ -692,7 +731,7 @@ pub(crate) fn recipe_in(
         props,
         &RecipeInfo {
             repos_root: repos.as_ref().map_or(&nowhere, |repos| &repos.root),
-            repos_path: layer.repos_path.as_deref().filter(|_| layer.op_depth == 0),
+            repos_path: layer.repos_path.as_deref(),
             changed: &layer.changed(),
             locked,
             use_commit_times,
