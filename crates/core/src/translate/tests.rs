@@ -250,7 +250,7 @@ proptest! {
         let again = run(translation.to_normal(false).unwrap(), &[&working]).unwrap();
         // A form that is no keyword may swallow one after it; such text has no normal form.
         let has = |what: &[u8]| normal.windows(what.len()).any(|part| part == what);
-        if !has(b"$Rev:x") && !has(b":: $") {
+        if !has(b"$Rev:x") && !has(b"$X:") && !has(b":: $") {
             prop_assert_eq!(again, normal);
         }
     }
