@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -119,6 +120,40 @@ fn inetd_gives_the_client_on_standard_input() {
     assert!(server.wait().unwrap().success());
 }
 
+/// Ends a server that a failed test would leave behind.
+struct Left(u32);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        // Later the number may be another's.
+        if std::thread::panicking()
+            && let Some(id) = i32::try_from(self.0).ok().and_then(Pid::from_raw)
+        {
+            let _ = kill_process(id, Signal::KILL);
+        }
+    }
+}
+
+#[test]
+fn a_signal_ends_it_before_any_client() {
+    let sandbox = Sandbox::new();
+    let folder = repository(&sandbox);
+    let port = free_port().to_string();
+    let mut server = Command::new(SVNSERVE)
+        .args(["-X", "--listen-host", "127.0.0.1", "--listen-port", &port])
+        .arg("-r")
+        .arg(&folder)
+        .spawn()
+        .unwrap();
+    let _guard = Left(server.id());
+    let place = format!("127.0.0.1:{port}");
+    eventually("it listens", || {
+        std::net::TcpListener::bind(&place).is_err()
+    });
+    signal(server.id(), Signal::TERM);
+    eventually("it ends", || server.try_wait().unwrap().is_some());
+}
+
 #[test]
 fn one_client_and_no_more() {
     let sandbox = Sandbox::new();
@@ -137,6 +172,7 @@ fn one_client_and_no_more() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    let _guard = Left(server.id());
     let url = format!("svn://127.0.0.1:{port}/repo");
     eventually("the server starts", || {
         let info = svn(&folder, &["info", "--show-item", "revision", &url]);
@@ -177,6 +213,7 @@ fn a_daemon_leaves_and_listens_to_signals() {
     assert!(started.status.success(), "{started:?}");
     // It serves as soon as the program has returned.
     let id: u32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+    let _guard = Left(id);
     let url = format!("svn://127.0.0.1:{port}/repo");
     assert_eq!(youngest(&folder, &url), "1");
     fs::rename(&log, folder.join("old")).unwrap();
@@ -213,10 +250,23 @@ fn a_daemon_leaves_and_listens_to_signals() {
     );
 }
 
+/// Has a hook look at each commit when it begins, so that its transaction is on the disk from then on.
+fn show_commits(folder: &Path) {
+    let hook = folder.join("repo/hooks/start-commit");
+    fs::write(&hook, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+fn transactions(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder.join("repo/db/transactions"));
+    entries.unwrap().count()
+}
+
 #[test]
 fn a_signal_ends_it_whoever_is_connected() {
     let sandbox = Sandbox::new();
     let folder = repository(&sandbox);
+    show_commits(&folder);
     let server = Svnserve::start_program(Path::new(SVNSERVE), &folder, &[]);
     let mut client = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     // In the midst of a commit.
@@ -226,11 +276,10 @@ fn a_signal_ends_it_whoever_is_connected() {
               ( commit ( 1:x ( ) false ) ) ( open-root ( ( 1 ) 1:r ) ) ( add-dir ( 1:a 1:r 1:a ( ) ) ) ",
         )
         .unwrap();
-    let transactions = folder.join("repo/db/transactions");
-    std::thread::sleep(Duration::from_millis(100));
+    eventually("the commit has begun", || transactions(&folder) == 1);
     signal(server.process_id(), Signal::TERM);
     assert_eq!(server.wait(), -15);
-    assert_eq!(fs::read_dir(transactions).unwrap().count(), 0);
+    assert_eq!(transactions(&folder), 0);
 }
 
 #[test]
@@ -249,7 +298,7 @@ fn what_the_command_line_forbids() {
     // Contents are no part of a request, but they are of a response.
     svn(&folder, &["import", "-q", "-m", "x", "large", &url]).success();
     let refused = svn(&folder, &["cat", &url]);
-    assert_ne!((refused.code, refused.stdout.len()), (0, 3 << 20));
+    assert_ne!(refused.code, 0);
     assert_eq!(
         svn(&folder, &["info", "--show-item", "kind", &url])
             .success()
@@ -268,6 +317,7 @@ fn what_the_command_line_forbids() {
 fn slow_clients_hinder_nobody() {
     let sandbox = Sandbox::new();
     let folder = repository(&sandbox);
+    show_commits(&folder);
     let options = ["--max-threads=1", "--min-threads=0"];
     let server = Svnserve::start_program(Path::new(SVNSERVE), &folder, &options);
     let hello = "( 2 ( edit-pipeline ) 12:svn://h/repo ) ( ANONYMOUS ( 0: ) ) ";
@@ -289,13 +339,9 @@ fn slow_clients_hinder_nobody() {
     assert_eq!(youngest(&folder, &url), "1");
     svn(&folder, &["mkdir", "-q", "-m", "x", &format!("{url}/x")]).success();
     svn(&folder, &["checkout", "-q", &url, "wc"]).success();
+    eventually("they have begun commits", || transactions(&folder) > 0);
     drop(slow);
-    eventually("what they began is gone", || {
-        fs::read_dir(folder.join("repo/db/transactions"))
-            .unwrap()
-            .count()
-            == 0
-    });
+    eventually("what they began is gone", || transactions(&folder) == 0);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::client::{Client, Next};
 use super::connection::Connection;
 use super::log::About;
 use super::pool::{Pool, Turns};
-use super::transport::{Socket, timespec};
+use super::transport::{Direction, Socket, timespec, wait_for};
 
 /// How long a thread waits for its client's next command, if there are few threads; most clients
 /// have it soon.
@@ -27,6 +27,8 @@ const FEW: usize = 64;
 const GRACE: Duration = Duration::from_secs(5);
 /// How long it waits before it looks around even if nothing happens.
 const LOOK: Duration = Duration::from_secs(60);
+/// How long one who waits for a single client does not look for signals.
+const ACCEPT_SLICE: Duration = Duration::from_millis(500);
 /// How long nobody is let in if there are no descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -90,13 +92,20 @@ pub fn listen(
 /// If none can be let in, and why its session ended, unless the client ended it.
 pub fn serve_one(listener: &TcpListener, serving: &Arc<Serving>) -> Result<()> {
     let failed = |error: io::Error| Error::io(&error, "Can't accept client connection");
+    // Who blocked in `accept` would not hear of a signal.
+    listener.set_nonblocking(true).map_err(failed)?;
     let stream = loop {
+        serving.cancel.check()?;
         match listener.accept() {
             Ok((stream, _)) => break stream,
-            Err(error) if is_passing(error.kind()) => serving.cancel.check()?,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                wait_for(listener.as_fd(), Direction::In, ACCEPT_SLICE).map_err(failed)?;
+            }
+            Err(error) if is_passing(error.kind()) => {}
             Err(error) => return Err(failed(error)),
         }
     };
+    stream.set_nonblocking(false).map_err(failed)?;
     client_of(stream, serving, None).map_err(failed)?.serve()
 }
 

@@ -71,10 +71,10 @@ impl Logger {
         Ok(())
     }
 
-    /// Writes a line about an operation.
+    /// Writes a line about an operation; whatever the client has put into the text, it is one line.
     pub(crate) fn operation(&self, now: Timestamp, about: About<'_>, text: &str) {
         let mut line = begin(now, about);
-        line.push_str(text);
+        line.extend(text.chars().map(|c| if c.is_control() { '?' } else { c }));
         line.push('\n');
         self.write(line.as_bytes());
     }
@@ -167,7 +167,7 @@ mod tests {
             user: None,
             repository: Some("r"),
         };
-        logger.operation(now, about, "get-latest-rev");
+        logger.operation(now, about, "list /a\nb");
         std::fs::rename(&path, dir.path().join("old")).unwrap();
         logger.reopen().unwrap();
         let error =
@@ -177,7 +177,7 @@ mod tests {
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
         assert_eq!(
             read("old"),
-            format!("{pid} 1970-01-01T00:00:01.000001Z 127.0.0.1 - r get-latest-rev\n")
+            format!("{pid} 1970-01-01T00:00:01.000001Z 127.0.0.1 - r list /a?b\n")
         );
         assert_eq!(
             read("log"),

@@ -107,7 +107,11 @@ fn read_some(fd: BorrowedFd<'_>, buffer: &mut Vec<u8>) -> io::Result<usize> {
 }
 
 /// Waits for a descriptor; an interruption is as if nothing came.
-fn wait_for(fd: BorrowedFd<'_>, direction: Direction, longest: Duration) -> io::Result<bool> {
+pub(crate) fn wait_for(
+    fd: BorrowedFd<'_>,
+    direction: Direction,
+    longest: Duration,
+) -> io::Result<bool> {
     let flags = match direction {
         Direction::In => PollFlags::IN,
         Direction::Out => PollFlags::OUT,

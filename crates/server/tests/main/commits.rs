@@ -1,5 +1,7 @@
 //! Commits that end before they are done.
 
+use std::os::unix::fs::PermissionsExt;
+
 use sylvan_core::Revnum;
 use sylvan_repos::Repos;
 
@@ -19,7 +21,19 @@ fn commit() -> Vec<u8> {
 
 #[test]
 fn a_client_that_vanishes_leaves_nothing() {
+    vanish(&Scene::new());
+}
+
+#[test]
+fn nor_if_a_hook_has_seen_its_transaction() {
     let scene = Scene::new();
+    let hook = scene.path().join("hooks/start-commit");
+    std::fs::write(&hook, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
+    vanish(&scene);
+}
+
+fn vanish(scene: &Scene) {
     let said = [HELLO.as_bytes(), &commit()].concat();
     for len in (HELLO.len()..said.len() - 1).step_by(7) {
         scene.say_bytes(&said[..len], 64);
@@ -46,6 +60,17 @@ fn a_fault_is_told_at_once_and_the_rest_is_skipped() {
         (b"( nonsense ( ) ) ", "Unknown editor command 'nonsense'"),
         (b"( open-file ( 2:.. 1:t 1:x ( 1 ) ) ) ", "( failure ( ( "),
         (b"( finish-replay ( ) ) ", "invalid outside of replays"),
+        // The rest of a content that is no svndiff, and one of a file that is refused, are skipped.
+        (
+            b"( add-file ( 7:trunk/y 1:t 1:y ( ) ) ) ( apply-textdelta ( 1:y ( ) ) ) \
+              ( textdelta-chunk ( 1:y 24:XXXXX( abort-edit ( ) )  ) ) ( textdelta-end ( 1:y ) ) ",
+            "( failure ( ( ",
+        ),
+        (
+            b"( add-file ( 2:.. 1:t 1:y ( ) ) ) ( apply-textdelta ( 1:y ( ) ) ) \
+              ( textdelta-chunk ( 1:y 24:XXXXX( abort-edit ( ) )  ) ) ( textdelta-end ( 1:y ) ) ",
+            "( failure ( ( ",
+        ),
     ] {
         let heard = scene.say(&[
             begin("bad").as_bytes(),

@@ -53,9 +53,14 @@ impl Scene {
         Repos::open(&self.path()).unwrap().fs().youngest().unwrap()
     }
 
-    /// Returns the names of transactions that are there.
+    /// Returns the names of transactions that are there, also of those whose contents alone are on
+    /// the disk.
     pub(crate) fn transactions(&self) -> Vec<String> {
-        names(&self.path().join("db/transactions"))
+        let folders = ["db/transactions", "db/txn-protorevs"];
+        let all = folders
+            .iter()
+            .map(|folder| names(&self.path().join(folder)));
+        all.flatten().collect()
     }
 
     /// Says commands after the hello, and returns the answers to them.

@@ -62,8 +62,8 @@ pub struct Decoder {
 enum State {
     /// Between commands or in one.
     Command,
-    /// In the bytes of a `textdelta-chunk`.
-    Chunk { token: Token, left: u64 },
+    /// In the bytes of a `textdelta-chunk`, which nobody wants if there is no token.
+    Chunk { token: Option<Token>, left: u64 },
     /// After them, before the end of the command.
     ChunkEnd,
 }
@@ -126,9 +126,12 @@ impl Decoder {
                     if self.parser.is_fresh() {
                         match chunk_head(input) {
                             ChunkHead::Whole { token, len, data } => {
-                                let token = self.tree.open_text(&input[token])?;
+                                let opened = self.tree.open_text(&input[token]);
                                 input.advance(data);
+                                // The bytes come anyway: who skips a drive goes on behind them.
+                                let token = opened.as_ref().ok().copied();
                                 self.state = State::Chunk { token, left: len };
+                                opened?;
                                 continue;
                             }
                             ChunkHead::Partial => return Ok(Event::More),
@@ -149,18 +152,24 @@ impl Decoder {
                 State::Chunk { token, left } => {
                     let now =
                         usize::try_from(left).map_or(input.len(), |left| left.min(input.len()));
-                    if now > 0 {
-                        editor
-                            .text_chunk(token, input.split_to(now))
-                            .map_err(DriveError::Editor)?;
-                    }
+                    let chunk = input.split_to(now);
                     let left = left - now as u64;
                     if left > 0 {
                         self.state = State::Chunk { token, left };
+                    } else {
+                        self.state = State::ChunkEnd;
+                        self.parser.reset_within(2);
+                    }
+                    if let Some(token) = token
+                        && !chunk.is_empty()
+                    {
+                        editor
+                            .text_chunk(token, chunk)
+                            .map_err(DriveError::Editor)?;
+                    }
+                    if left > 0 {
                         return Ok(Event::More);
                     }
-                    self.state = State::ChunkEnd;
-                    self.parser.reset_within(2);
                 }
                 State::ChunkEnd => {
                     let len = if input.starts_with(CHUNK_END) {

@@ -19,8 +19,9 @@ pub(super) struct Tree {
     phase: Phase,
     /// By the peer's tokens.
     nodes: HashMap<Box<[u8]>, Node>,
-    /// The open folders, innermost last.
+    /// The open folders, innermost last, where the order is strict.
     open: Vec<Token>,
+    open_dirs: usize,
     open_files: usize,
     has_target: bool,
     next: u32,
@@ -84,6 +85,7 @@ impl Tree {
             phase: Phase::Start,
             nodes: HashMap::new(),
             open: Vec::new(),
+            open_dirs: 0,
             open_files: 0,
             has_target: false,
             next: 0,
@@ -236,7 +238,10 @@ impl Tree {
 
     fn insert_dir(&mut self, wire: &[u8], path: RelPathBuf) -> Result<Token, ProtocolError> {
         let token = self.new_token()?;
-        self.open.push(token);
+        self.open_dirs += 1;
+        if self.order == Order::Strict {
+            self.open.push(token);
+        }
         self.insert(
             wire,
             Node::Dir(Dir {
@@ -306,10 +311,11 @@ impl Tree {
         let wire = fields.bytes()?;
         let token = self.dir(wire)?.token;
         self.nodes.remove(wire);
-        if let Some(at) = self.open.iter().rposition(|open| *open == token) {
-            self.open.remove(at);
+        if self.order == Order::Strict {
+            self.open.pop();
         }
-        if self.open.is_empty() {
+        self.open_dirs -= 1;
+        if self.open_dirs == 0 {
             self.phase = Phase::RootClosed;
         }
         call(editor.close_directory(token))
