@@ -412,6 +412,37 @@ fn externals_are_upgraded_and_recorded() {
 }
 
 #[test]
+fn what_nobody_can_tell_the_format_of_is_left_alone() {
+    let pair = pair();
+    pair.each(make_1_0);
+    let wc = pair.ours().join("wc");
+    // Entries as XML do not say it themselves.
+    fs::remove_file(wc.join(".svn/format")).unwrap();
+    let upgraded = pair.run_ours(&["upgrade", "wc"]);
+    assert!(
+        upgraded.code != 0 && upgraded.stderr.contains("E1550"),
+        "{}",
+        upgraded.stderr
+    );
+    assert!(wc.join(".svn/text-base/f.svn-base").exists() && wc.join("A/.svn/entries").exists());
+    assert!(!wc.join(".svn/wc.db").exists());
+}
+
+#[test]
+fn two_upgrades_at_once() {
+    let pair = pair();
+    pair.each(make_1_0);
+    let wc = pair.ours().join("wc");
+    let held = fs::File::open(wc.join(".svn/entries")).unwrap();
+    held.try_lock().unwrap();
+    let upgraded = pair.run_ours(&["upgrade", "-q", "wc"]);
+    assert!(upgraded.stderr.contains("E155004"), "{}", upgraded.stderr);
+    drop(held);
+    pair.run_ours(&["upgrade", "-q", "wc"]).success();
+    assert_eq!(pair.run_ours(&["cat", "wc/f"]).success().stdout, "f\n");
+}
+
+#[test]
 fn a_killed_upgrade_loses_nothing() {
     let pair = pair();
     pair.each(make_1_0);
@@ -443,6 +474,9 @@ fn a_killed_upgrade_loses_nothing() {
         assert_eq!(rows, whole, "step {step}");
         let status = pair.run_theirs_in(&pair.ours(), &["status", "wc"]);
         assert_eq!(status.code, 0, "step {step}: {}", status.stderr);
+        let text = pair.run_theirs_in(&pair.ours(), &["cat", "wc/f"]);
+        assert_eq!((text.code, &*text.stdout), (0, "f\n"), "step {step}");
+        assert!(!wc.join("A/.svn").exists(), "step {step}");
         assert!(!wc.join(".svn/tmp/wcng").exists() && wc.join(".svn/entries").exists());
     }
 }

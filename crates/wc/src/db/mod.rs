@@ -140,6 +140,16 @@ impl Db {
         self.format
     }
 
+    /// Reads the format number, which another program may have raised.
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    pub(crate) fn stored_format(&self) -> Result<i64> {
+        self.connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .map_err(sqlite_error)
+    }
+
     /// Returns the connection, for what the methods here do not cover.
     pub const fn connection(&self) -> &Connection {
         &self.connection

@@ -29,6 +29,10 @@ pub(super) fn raise(db: &Db, root: &Dirent) -> Result<bool> {
         ));
     }
     db.write(|| {
+        if db.stored_format()? != format {
+            // Another program was faster.
+            return Ok(());
+        }
         if format < 30 {
             convert_conflicts(db)?;
             db.execute_batch(TO_30)?;

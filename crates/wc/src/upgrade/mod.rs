@@ -20,7 +20,7 @@ use sylvan_core::{Depth, Dirent, Error, ErrorCode, NodeKind, RelPath, RelPathBuf
 use sylvan_io::Cancel;
 use sylvan_io::file::{self, Creation, Dir};
 
-use crate::db::{Db, FirstRows, OpenError, statements};
+use crate::db::{Db, FirstRows, OpenError, sqlite_error, statements};
 use crate::external;
 use crate::lock::{Anchor, WcLock};
 use crate::notify::{Action, Notification, NotifyFn};
@@ -85,6 +85,18 @@ pub fn upgrade(
     }
     require_root(root)?;
     let tree = Dir::open(root.as_path())?;
+    // Held until all is done: what is staged is for one program at a time.
+    let held = tree.open_file(RelPath::new(&format!("{ADM_DIR}/entries"))?)?;
+    if matches!(held.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
+        return Err(Error::new(
+            ErrorCode::WC_LOCKED,
+            format!("Working copy '{root}' locked"),
+        ));
+    }
+    if open_database(&database, options)?.is_ok() {
+        // Another program was faster.
+        return finish(root, options, cancel);
+    }
     stage(root, &tree, options, cancel, ask, notify)?;
     tree.rename(
         RelPath::new(&format!("{STAGE}/{ADM_DIR}/wc.db"))?,
@@ -190,6 +202,10 @@ fn stage(
         &first,
     )?;
     let db = Db::open(database.as_path(), options).map_err(OpenError::of_new)?;
+    // Nothing but this database will know what the old files said.
+    db.connection()
+        .execute_batch("PRAGMA synchronous = FULL")
+        .map_err(sqlite_error)?;
     let repos_id = external::repository_id(&db, &repos_root, &repos_uuid)?;
     let mut target = Target {
         root,
@@ -246,6 +262,12 @@ impl Walk<'_, '_, '_, '_> {
             self.cancel.check()?;
             let place = self.target.root.join_relpath(&path);
             let Some((folder, children)) = self.folder(&path, &place, parent.as_deref())? else {
+                if path.is_root() {
+                    return Err(Error::new(
+                        ErrorCode::WC_CORRUPT,
+                        format!("The format of the working copy '{place}' is not known"),
+                    ));
+                }
                 (self.notify)(&Notification::new(place, Action::Skip));
                 continue;
             };
@@ -320,8 +342,16 @@ pub(crate) fn parse_old(data: &[u8]) {
 /// was scheduled for deletion goes too if nothing is in it.
 ///
 /// # Errors
-/// `E200015`, and those of reading entries. What cannot be removed stays.
+/// `E155016` if the new working copy has no texts, `E200015`, and those of reading entries. What
+/// cannot be removed stays.
 pub(crate) fn wipe(root: &Dirent, tree: &Dir, cancel: &Cancel) -> Result<()> {
+    let store = RelPathBuf::new(format!("{ADM_DIR}/pristine"))?;
+    if tree.lstat(&store)?.is_none() {
+        return Err(Error::new(
+            ErrorCode::WC_CORRUPT,
+            format!("The working copy '{root}' has no pristine store"),
+        ));
+    }
     let mut left = vec![RelPathBuf::root()];
     let mut folders = Vec::new();
     while let Some(path) = left.pop() {
@@ -345,9 +375,16 @@ pub(crate) fn wipe(root: &Dirent, tree: &Dir, cancel: &Cancel) -> Result<()> {
             .is_some_and(|entry| entry.schedule == Schedule::Delete && !entry.keep_local);
         folders.push((path, is_deleted));
     }
-    // A folder's entries name those below, so it goes after them.
-    for (path, is_deleted) in folders.iter().rev().filter(|(path, _)| !path.is_root()) {
-        let _ = tree.remove_tree(&path.child(ADM_DIR)?, cancel);
+    // A folder's entries name those below, so it goes after them; and at once, since nobody would
+    // find a part of it again. Where it goes to is removed in the end.
+    let stage = RelPath::new(STAGE)?;
+    tree.make_dir_all(stage)?;
+    let folders = folders.iter().rev().filter(|(path, _)| !path.is_root());
+    for (number, (path, is_deleted)) in folders.enumerate() {
+        let (adm, away) = (path.child(ADM_DIR)?, stage.child(&format!("old-{number}"))?);
+        if tree.rename(&adm, &away).is_err() {
+            let _ = tree.remove_tree(&adm, cancel);
+        }
         if *is_deleted {
             let _ = tree.remove_dir_if_empty(path);
         }
