@@ -112,3 +112,22 @@ $S diff --no-diff-added --properties-only trunk; $S diff --ignore-properties --p
         ),
     );
 }
+
+/// Debian's fails here.
+#[test]
+fn the_source_of_a_moved_target_is_named_whole() {
+    let pair = pair();
+    script(&pair, MAKE);
+    let wc = pair.ours().join("wc");
+    pair.run_ours_in(&wc, &["move", "-q", "trunk/d/g", "trunk/h"])
+        .success();
+    for target in ["trunk/h", "trunk", "."] {
+        let diff = pair.run_ours_in(&wc, &["diff", "--git", target]).success();
+        assert!(
+            diff.stdout
+                .contains("\nrename from trunk/d/g\nrename to trunk/h\n"),
+            "{}",
+            diff.stdout
+        );
+    }
+}

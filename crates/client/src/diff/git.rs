@@ -3,6 +3,7 @@
 use sylvan_core::props::{SVN_EXECUTABLE, SVN_SPECIAL};
 use sylvan_core::translate::special;
 use sylvan_core::{Props, RelPath, Result, Revnum, Sha1};
+use sylvan_diff::Source as _;
 
 use super::text::Text;
 
@@ -86,12 +87,21 @@ pub(super) struct Link {
     pub(super) sha: String,
 }
 
+/// No target of a symlink is longer.
+const LONGEST_LINK: usize = 64 << 10;
+
 /// Returns a symlink in Git's form; `None` if it is none.
 pub(super) fn link(props: &Props, text: &Text) -> Result<Option<Link>> {
     if !props.contains_key(SVN_SPECIAL) {
         return Ok(None);
     }
-    let content = text.read()?;
+    let open = text.open()?;
+    let len = usize::try_from(open.len()).ok();
+    let Some(len) = len.filter(|len| *len <= LONGEST_LINK) else {
+        return Ok(None);
+    };
+    let mut content = vec![0; len];
+    open.read_at(0, &mut content)?;
     let line = content.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
     Ok(line
         .strip_prefix(special::LINK_PREFIX)

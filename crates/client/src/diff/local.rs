@@ -180,11 +180,10 @@ impl Walker<'_, '_> {
 
     /// Tells of the folders that `path` is not in; of all, if there is none.
     fn leave(&mut self, path: Option<&RelPath>) -> Result<()> {
-        while let Some((dir, change)) = self
+        while let Some((_, change)) = self
             .open
             .pop_if(|(dir, _)| path.is_none_or(|path| !path.starts_with(dir)))
         {
-            let _ = dir;
             if let Some(change) = change {
                 self.pipe.take(change)?;
             }

@@ -21,6 +21,8 @@ use super::text::{Spool, Text};
 pub(super) struct Tree<'a> {
     pub(super) wc: WorkingCopy,
     pub(super) anchor: RelPathBuf,
+    /// What the sources of moves are named below.
+    pub(super) moves_below: RelPathBuf,
     /// Pristine nodes are compared, not working ones.
     pub(super) pristine: bool,
     pub(super) cancel: &'a Cancel,
@@ -220,7 +222,7 @@ impl Tree<'_> {
         }))
     }
 
-    /// Returns where the root of a move was, below the anchor. What is in a moved folder counts as
+    /// Returns where the root of a move was, below `moves_below`. What is in a moved folder counts as
     /// copied.
     fn moved_from(&self, node: &Node, top: &Layer) -> Result<Option<RelPathBuf>> {
         if node.path.depth() != top.op_depth {
@@ -229,7 +231,7 @@ impl Tree<'_> {
         let Some((from, _)) = self.wc.db().moved_from(&node.path)? else {
             return Ok(None);
         };
-        Ok(from.strip_prefix(&self.anchor).map(RelPath::to_owned))
+        Ok(from.strip_prefix(&self.moves_below).map(RelPath::to_owned))
     }
 
     /// Tells whether a working file differs from a pristine text.

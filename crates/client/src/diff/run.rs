@@ -191,6 +191,8 @@ impl Run<'_, '_> {
         let tree = Tree {
             wc: self.open_wc(node.abspath())?.0,
             anchor,
+            // Subversion fails here unless the target is the root, where this is the anchor too.
+            moves_below: RelPathBuf::root(),
             pristine: false,
             cancel: &self.context.cancel,
         };
@@ -335,6 +337,7 @@ impl Run<'_, '_> {
         let (wc, anchor_path) = self.open_wc(&self.context.absolute(&anchor.path))?;
         let tree = Tree {
             wc,
+            moves_below: anchor_path.clone(),
             anchor: anchor_path,
             pristine,
             cancel: &self.context.cancel,
