@@ -189,15 +189,6 @@ fn now() -> Timestamp {
     SystemTime::now().into()
 }
 
-fn whole_text(node: &Node) -> Result<Vec<u8>> {
-    let mut text = Vec::with_capacity(usize::try_from(node.len()?).unwrap_or_default());
-    let mut contents = node.contents()?;
-    while let Some(piece) = contents.next_piece()? {
-        text.extend_from_slice(&piece);
-    }
-    Ok(text)
-}
-
 fn path_not_found(path: &RelPath) -> Error {
     Error::new(ErrorCode::FS_NOT_FOUND, format!("'/{path}' path not found"))
 }
@@ -543,7 +534,7 @@ impl Session for LocalSession {
             .file_revs(&path, options, ReadAccess::ALL, &mut |found| {
                 cancel.check()?;
                 let text = if found.text_changed {
-                    Some(Arc::new(whole_text(found.node)?))
+                    Some(Arc::new(found.node.contents()?.read_to_end()?.into()))
                 } else {
                     None
                 };

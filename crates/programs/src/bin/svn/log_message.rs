@@ -162,8 +162,13 @@ fn decode(bytes: &[u8], encoding: Option<&str>) -> Result<String> {
     let name = encoding.unwrap_or("UTF-8").to_ascii_uppercase();
     match name.as_str() {
         "UTF-8" | "UTF8" | "UTF_8" => return utf8::text(bytes).map(str::to_owned),
-        "ISO-8859-1" | "ISO8859-1" | "LATIN1" | "LATIN-1" | "ISO_8859-1" => {
+        "ISO-8859-1" | "ISO8859-1" | "LATIN1" | "LATIN-1" | "ISO_8859-1" | "L1" | "CP819"
+        | "IBM819" => {
             return Ok(bytes.iter().copied().map(char::from).collect());
+        }
+        // On the web these names stand for windows-1252.
+        "ASCII" | "US-ASCII" | "ANSI_X3.4-1968" if !bytes.is_ascii() => {
+            return Err(cannot_convert(bytes, encoding.unwrap_or_default()));
         }
         _ => {}
     }
@@ -608,6 +613,9 @@ mod tests {
             (&b"gr\xfcn"[..], "ISO-8859-1", Some("grün")),
             (b"gr\xfcn", "latin1", Some("grün")),
             (b"\x80", "cp1252", Some("€")),
+            (b"\x80", "US-ASCII", None),
+            (b"ok", "US-ASCII", Some("ok")),
+            (b"\x80", "cp819", Some("\u{80}")),
             (b"\xa4", "ISO-8859-15", Some("€")),
             (b"\xe0", "KOI8-R", Some("Ю")),
             (b"\x83\x65", "Shift_JIS", Some("テ")),
