@@ -89,13 +89,15 @@ impl FsType {
         !matches!(self, Self::Local)
     }
 
+    /// More threads than this are of no use on a local disk.
+    pub const MOST_LOCAL_WORKERS: usize = 4;
+
     /// Returns how many threads should work on files at once: as many as there are processors, and
     /// four at most, on a local disk; many where each waits for the network most of the time.
     pub fn workers(self) -> usize {
         match self {
-            Self::Local => {
-                std::thread::available_parallelism().map_or(2, |count| count.get().clamp(2, 4))
-            }
+            Self::Local => std::thread::available_parallelism()
+                .map_or(2, |count| count.get().clamp(2, Self::MOST_LOCAL_WORKERS)),
             Self::Fuse | Self::NineP => 16,
             _ => 32,
         }

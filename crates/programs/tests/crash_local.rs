@@ -24,6 +24,8 @@ svn move -q a/b/x c/x; echo 2 >> c/keys"#;
 
 struct Scene {
     dir: tempfile::TempDir,
+    /// How many threads the program under test is to have.
+    workers: Option<&'static str>,
 }
 
 type State = (Vec<String>, BTreeMap<&'static str, Vec<String>>);
@@ -33,6 +35,7 @@ impl Scene {
     fn new(more: &str) -> Self {
         let scene = Self {
             dir: tempfile::tempdir().unwrap(),
+            workers: None,
         };
         let made = scene.sh(&format!(
             "{BEGINNING}\n{more}\ncd ..; mkdir saved; cp -a repo wc saved"
@@ -59,6 +62,9 @@ impl Scene {
         command.current_dir(self.wc()).args(args.split(' '));
         if let Some(plan) = plan {
             command.env("SYLVAN_FAULT", plan);
+        }
+        if let Some(workers) = self.workers {
+            command.env("SYLVAN_WORKERS", workers);
         }
         command
             .env("LC_ALL", "C.UTF-8")
@@ -186,6 +192,26 @@ fn killed_resolve() {
 #[test]
 fn killed_merging_update() {
     Scene::new("").goes_on("update --accept postpone", "status");
+}
+
+/// As on a network file system: files are replaced in batches from many threads.
+#[test]
+fn killed_update_far_away() {
+    let mut scene = Scene::new(
+        r#"svn revert -q -R .; svn cleanup -q --remove-unversioned; mkdir d; cd d
+for n in 1 2 3 4 5 6 7 8 9; do echo $n > f$n; done; cp f1 f10; cd ..; svn add -q d; svn commit -qm3
+svn update -q; for n in 1 2 3 4 5 6 7 8; do echo more >> d/f$n; done; svn rm -q d/f9
+svn commit -qm4; svn update -qr3"#,
+    );
+    scene.workers = Some("16");
+    scene.goes_on("update", "status");
+}
+
+#[test]
+fn killed_revert_far_away() {
+    let mut scene = Scene::new("for f in a/merged a/conflict c/keys; do echo x >> $f; done");
+    scene.workers = Some("16");
+    scene.is_whole_or_not_done("revert -R .");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod diff;
 mod dump;
 mod export;
 mod externals;
+mod far;
 mod file_urls;
 mod fixture;
 mod formats;

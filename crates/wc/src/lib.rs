@@ -49,12 +49,17 @@ mod working_copy;
 pub use options::Options;
 pub use working_copy::{ADM_DIR, RootNode, WorkingCopy};
 
-use sylvan_core::{Error, ErrorCode, RelPath};
+use sylvan_core::{Dirent, Error, ErrorCode, RelPath};
 
 /// Makes the error for a path that is not under version control.
 pub(crate) fn not_found(wc: &WorkingCopy, path: &RelPath) -> Error {
+    not_found_at(&wc.local_path(path))
+}
+
+/// As [`not_found`], for who has but the local path.
+pub(crate) fn not_found_at(path: &Dirent) -> Error {
     Error::new(
         ErrorCode::WC_PATH_NOT_FOUND,
-        format!("The node '{}' was not found.", wc.local_path(path)),
+        format!("The node '{path}' was not found."),
     )
 }

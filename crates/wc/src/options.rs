@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sylvan_core::TimeZone;
 use sylvan_io::config::{Category, Config};
-use sylvan_io::fs_type;
+use sylvan_io::{FsType, fs_type};
 
 /// How working copies are opened and written: what the `[working-copy]` and `[miscellany]`
 /// sections of the user's config say.
@@ -76,6 +76,15 @@ impl Options {
     pub fn workers_at(&self, path: &Path) -> usize {
         self.workers
             .map_or_else(|| fs_type(path).workers(), NonZero::get)
+    }
+
+    /// Tells whether each step on files below `path` is likely to be a round trip: on a network file
+    /// system, or where the user wants more threads than a local disk has use for.
+    pub fn is_far(&self, path: &Path) -> bool {
+        match self.workers {
+            Some(workers) => workers.get() > FsType::MOST_LOCAL_WORKERS,
+            None => fs_type(path).is_network(),
+        }
     }
 }
 

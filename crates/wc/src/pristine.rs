@@ -136,8 +136,9 @@ pub(crate) enum Claim {
 }
 
 impl Store {
-    /// Makes the store of a working copy. `fresh` says that PRISTINE has no rows.
-    pub(crate) fn new(site: &Site, fresh: bool) -> Result<Self> {
+    /// Makes the store of a working copy. `fresh` says that PRISTINE has no rows, `is_far` that each
+    /// question to the database is likely to be a round trip.
+    pub(crate) fn new(site: &Site, fresh: bool, is_far: bool) -> Result<Self> {
         let folder = RelPath::new(FOLDER)?;
         let dir = match site.adm.open_dir(folder) {
             Err(error) if file::error_kind(&error) == ErrorKind::NotFound => {
@@ -164,7 +165,7 @@ impl Store {
             written: Condvar::new(),
             temp_names: AtomicU64::new(0),
             latency: Latency::new(),
-            is_far: sylvan_io::fs_type(site.adm.path()).is_network(),
+            is_far,
         })
     }
 

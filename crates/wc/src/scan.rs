@@ -1,10 +1,10 @@
 //! Where nodes with local changes are, or will be, in the repository; found by climbing through the
 //! layers above them.
 
-use sylvan_core::{Error, RelPath, RelPathBuf, Result, Revnum};
+use sylvan_core::{Dirent, Error, RelPath, RelPathBuf, Result, Revnum};
 
-use crate::db::{Node, NodeState, Presence, corrupt};
-use crate::{WorkingCopy, not_found};
+use crate::db::{Db, Node, NodeState, Presence, corrupt};
+use crate::{WorkingCopy, not_found, not_found_at};
 
 /// A place in a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,10 +54,10 @@ pub fn location(wc: &WorkingCopy, node: &Node) -> Result<Location> {
         });
     }
     match node.state() {
-        NodeState::Added => added(wc, &node.path),
+        NodeState::Added => added(wc.db(), wc.root(), &node.path),
         NodeState::Deleted => deleted(wc, node),
         NodeState::Excluded => match node.path.split() {
-            Some((parent, _)) => below(added(wc, parent)?, parent, &node.path),
+            Some((parent, _)) => below(added(wc.db(), wc.root(), parent)?, parent, &node.path),
             None => Err(no_location(&node.path)),
         },
         _ => Err(no_location(&node.path)),
@@ -65,13 +65,13 @@ pub fn location(wc: &WorkingCopy, node: &Node) -> Result<Location> {
 }
 
 /// Finds where an added node would be committed: below the BASE folder that the topmost addition
-/// above it is in.
-fn added(wc: &WorkingCopy, path: &RelPath) -> Result<Location> {
+/// above it is in. `root` is the working copy's.
+pub(crate) fn added(db: &Db, root: &Dirent, path: &RelPath) -> Result<Location> {
     let mut at = path;
     loop {
-        let layers = wc.db().layers(at)?;
+        let layers = db.layers(at)?;
         match layers.first() {
-            None => return Err(not_found(wc, at)),
+            None => return Err(not_found_at(&root.join_relpath(at))),
             Some(top) if top.op_depth > 0 => {
                 at = prefix(at, top.op_depth)
                     .parent()
@@ -95,7 +95,7 @@ fn added(wc: &WorkingCopy, path: &RelPath) -> Result<Location> {
 fn deleted(wc: &WorkingCopy, node: &Node) -> Result<Location> {
     let deletion = deletion(wc, node)?;
     if let Some(parent) = deletion.work.as_deref().and_then(RelPath::parent) {
-        return below(added(wc, parent)?, parent, &node.path);
+        return below(added(wc.db(), wc.root(), parent)?, parent, &node.path);
     }
     let Some(root) = deletion.base else {
         return Err(no_location(&node.path));

@@ -81,7 +81,7 @@ pub(crate) fn lstat_all(
     paths: &[&RelPath],
     cancel: &Cancel,
 ) -> Result<Vec<Option<Meta>>> {
-    let is_network = sylvan_io::fs_type(wc.root().as_path()).is_network();
+    let is_far = wc.is_far();
     let mut groups: Vec<(&RelPath, Vec<usize>)> = Vec::new();
     let mut places = HashMap::new();
     for (at, path) in paths.iter().enumerate() {
@@ -92,12 +92,12 @@ pub(crate) fn lstat_all(
         });
         groups[place].1.push(at);
     }
-    let mut threads = wc.options().workers_at(wc.root().as_path());
-    if !is_network {
+    let mut threads = wc.workers();
+    if !is_far {
         threads = threads.min(paths.len().div_ceil(SHARE));
     }
     let found = map(&groups, threads, cancel, |(parent, members)| {
-        if is_network && members.len() > 2 {
+        if is_far && members.len() > 2 {
             // Whatever is wrong with the folder shows when its files are looked at.
             drop(root.read_dir(parent));
         }
@@ -126,9 +126,8 @@ pub(crate) struct Listings<'a> {
 impl<'a> Listings<'a> {
     /// `folders` are those that will be asked for. On a local disk nothing is read ahead.
     pub(crate) fn new(wc: &WorkingCopy, root: &'a Dir, mut folders: Vec<RelPathBuf>) -> Self {
-        let is_network = sylvan_io::fs_type(wc.root().as_path()).is_network();
-        let threads = if is_network {
-            wc.options().workers_at(wc.root().as_path())
+        let threads = if wc.is_far() {
+            wc.workers()
         } else {
             folders.clear();
             1

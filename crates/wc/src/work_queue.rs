@@ -32,7 +32,7 @@ use crate::db::write as rows;
 use crate::db::{Db, Layer, sqlite_error};
 use crate::install::{self, Recipe, RecipeInfo, Source};
 use crate::site::Site;
-use crate::{WorkingCopy, modified, pristine, survey};
+use crate::{WorkingCopy, modified, pristine, scan, survey};
 
 /// Makes items.
 pub(crate) mod item {
@@ -152,7 +152,7 @@ pub fn run(wc: &WorkingCopy, cancel: &Cancel) -> Result<()> {
         site: &site,
         root: wc.root(),
         zone: &wc.options().time_zone,
-        workers: wc.options().workers_at(wc.root().as_path()),
+        workers: wc.workers(),
     };
     runner.run(None, cancel)
 }
@@ -191,14 +191,21 @@ struct Loaded {
 
 /// What an item comes to.
 enum Step {
+    /// Work on one file, which needs nothing but the disk.
+    File(FileStep),
+    /// What needs the database while it is done, or what was done before it.
+    Alone,
+    /// As [`Step::Alone`]; and it changes rows that later items read.
+    ChangesRows,
+}
+
+enum FileStep {
     /// Writing a working file from its pristine text.
     Install(Install),
     /// Finishing the commit of a file.
     Commit(Box<Commit>),
     /// Removing a file.
     Remove(RelPathBuf),
-    /// What needs the database while it is done, or what was done before it.
-    Other,
 }
 
 struct Install {
@@ -214,26 +221,50 @@ struct Commit {
     recipe: Recipe,
 }
 
-impl Step {
-    /// Returns the file that is written or removed, of a step that needs nothing but the disk.
-    fn path(&self) -> Option<&RelPath> {
+impl FileStep {
+    /// Returns the file that is written or removed.
+    fn path(&self) -> &RelPath {
         match self {
-            Self::Install(install) => Some(&install.path),
-            Self::Commit(commit) => Some(&commit.path),
-            Self::Remove(path) => Some(path),
-            Self::Other => None,
+            Self::Install(install) => &install.path,
+            Self::Commit(commit) => &commit.path,
+            Self::Remove(path) => path,
+        }
+    }
+
+    /// Tells whether a file is removed: what reads that file cannot be done again then.
+    const fn removes(&self) -> bool {
+        matches!(self, Self::Remove(_))
+    }
+
+    fn perform(&self, site: &Site) -> Result<Option<FileInfo>> {
+        match self {
+            Self::Install(install) => {
+                let source = Source::File(&site.adm, &install.text);
+                let Install { path, recipe, .. } = install;
+                let recorded = install::by_rename(&site.root, path, source, recipe, site.tmp())?;
+                Ok(recorded
+                    .filter(|_| install.record)
+                    .map(|(size, time)| (path.clone(), size, time)))
+            }
+            Self::Commit(commit) => finish_commit(site, commit),
+            Self::Remove(path) => {
+                let (dir, path) = site.locate(path);
+                dir.remove_if_exists(path).map(|()| None)
+            }
         }
     }
 }
 
 impl Loaded {
-    fn path(&self) -> Option<&RelPath> {
-        self.step.as_ref().ok().and_then(Step::path)
+    const fn file(&self) -> Option<&FileStep> {
+        match &self.step {
+            Ok(Step::File(step)) => Some(step),
+            _ => None,
+        }
     }
 
-    /// Tells whether a file is removed: what reads that file cannot be done again then.
-    const fn removes(&self) -> bool {
-        matches!(self.step, Ok(Step::Remove(_)))
+    fn removes(&self) -> bool {
+        self.file().is_some_and(FileStep::removes)
     }
 }
 
@@ -243,7 +274,8 @@ fn alike(items: &[Loaded]) -> usize {
     let Some(first) = items.first() else { return 0 };
     let mut paths = HashSet::new();
     let same = items.iter().take_while(|item| {
-        item.removes() == first.removes() && item.path().is_some_and(|path| paths.insert(path))
+        item.removes() == first.removes()
+            && item.file().is_some_and(|step| paths.insert(step.path()))
     });
     same.count().max(1)
 }
@@ -284,12 +316,14 @@ impl Runner<'_> {
             if removes && done.iter().any(|(_, removes)| !removes) || done.len() >= BATCH {
                 self.retire(done, recorded)?;
             }
-            let results: Vec<_> = if items.iter().any(|item| item.path().is_none()) {
-                items.iter().map(|item| self.perform_alone(item)).collect()
-            } else {
-                let site = self.site;
-                let threads = self.workers.min(items.len().div_ceil(2));
-                survey::map(&items, threads, cancel, |item| Ok(perform(site, item)))?
+            let results = match &*items {
+                [item] => vec![self.perform(item)],
+                _ => {
+                    let steps: Vec<_> = items.iter().filter_map(Loaded::file).collect();
+                    let threads = self.workers.min(steps.len().div_ceil(2));
+                    let site = self.site;
+                    survey::map(&steps, threads, cancel, |step| Ok(step.perform(site)))?
+                }
             };
             let mut outcome = Ok(());
             for (item, result) in items.into_iter().zip(results) {
@@ -318,10 +352,9 @@ impl Runner<'_> {
         {
             todo.last = id;
             let step = self.prepare(&work);
-            // It changes rows that those after it read.
-            let is_barrier = work.starts_with(b"(base-remove ") || work.starts_with(b"(11 base-");
+            let changes_rows = matches!(step, Ok(Step::ChangesRows));
             loaded.push(Loaded { id, work, step });
-            if is_barrier {
+            if changes_rows {
                 break;
             }
         }
@@ -337,34 +370,36 @@ impl Runner<'_> {
     fn prepare(&self, work: &[u8]) -> Result<Step> {
         let skel = Skel::parse(work)?;
         let Some(args) = skel.elements().map(Args) else {
-            return Ok(Step::Other);
+            return Ok(Step::Alone);
         };
-        match args.word(0) {
+        let step = match args.word(0) {
             Some("file-install") if !args.has(4) => {
                 let path = args.path(1)?;
                 let (layer, recipe) = self.recipe(&path, args.number(2) != 0)?;
                 let Some(sha1) = layer.sha1()? else {
                     return Err(self.no_text(&path));
                 };
-                Ok(Step::Install(Install {
+                FileStep::Install(Install {
                     text: pristine::path(&sha1)?,
                     record: args.number(3) != 0,
                     path,
                     recipe,
-                }))
+                })
             }
             Some("file-commit") => {
                 let path = args.path(1)?;
                 let (layer, recipe) = self.recipe(&path, false)?;
-                Ok(Step::Commit(Box::new(Commit {
+                FileStep::Commit(Box::new(Commit {
                     path,
                     layer,
                     recipe,
-                })))
+                }))
             }
-            Some("file-remove") => args.path(1).map(Step::Remove),
-            _ => Ok(Step::Other),
-        }
+            Some("file-remove") => FileStep::Remove(args.path(1)?),
+            Some("base-remove") => return Ok(Step::ChangesRows),
+            _ => return Ok(Step::Alone),
+        };
+        Ok(Step::File(step))
     }
 
     fn no_text(&self, path: &RelPath) -> Error {
@@ -378,10 +413,11 @@ impl Runner<'_> {
         )
     }
 
-    fn perform_alone(&self, item: &Loaded) -> Result<Option<FileInfo>> {
+    fn perform(&self, item: &Loaded) -> Result<Option<FileInfo>> {
         match &item.step {
-            Ok(Step::Other) => self.dispatch(&item.work),
-            _ => perform(self.site, item),
+            Ok(Step::File(step)) => step.perform(self.site),
+            Ok(Step::Alone | Step::ChangesRows) => self.dispatch(&item.work),
+            Err(error) => Err(error.clone()),
         }
     }
 
@@ -445,37 +481,15 @@ impl Runner<'_> {
 
     fn recipe(&self, path: &RelPath, use_commit_times: bool) -> Result<(Layer, Recipe)> {
         let (layer, props) = self.top(path)?;
+        // Keywords tell where an added node would be committed.
         let place = if layer.op_depth > 0 && props.contains_key(SVN_KEYWORDS) {
-            self.place(path)?
+            let place = scan::added(self.db, self.root, path)?;
+            Some((place.repos_id, place.path))
         } else {
-            None
+            place_in_base(&layer)
         };
-        let mut of = layer.clone();
-        if let Some((repos_id, repos_path)) = place {
-            // Keywords tell where the node would be committed.
-            of.repos_id = Some(repos_id);
-            of.repos_path = Some(repos_path);
-        } else if layer.op_depth > 0 {
-            of.repos_path = None;
-        }
-        let recipe = recipe_in(self.db, self.zone, &of, &props, use_commit_times)?;
+        let recipe = recipe_in(self.db, self.zone, &layer, place, &props, use_commit_times)?;
         Ok((layer, recipe))
-    }
-
-    /// Returns where an added node would be committed: below the folder of the repository that the
-    /// topmost addition is in.
-    fn place(&self, path: &RelPath) -> Result<Option<(i64, RelPathBuf)>> {
-        for folder in path.ancestors() {
-            let Some(top) = self.db.layers(folder)?.into_iter().next() else {
-                return Ok(None);
-            };
-            if top.op_depth == 0 {
-                let rest = path.strip_prefix(folder).unwrap_or(RelPath::ROOT);
-                let place = top.repos_id.zip(top.repos_path);
-                return Ok(place.map(|(id, above)| (id, above.join(rest))));
-            }
-        }
-        Ok(None)
     }
 
     /// Writes a working file from a file that is not its pristine text.
@@ -546,7 +560,9 @@ impl Runner<'_> {
             return Ok(());
         };
         // The user's properties count, not the pristine ones.
-        let mut recipe = recipe_in(self.db, self.zone, &current.layer, &current.props()?, false)?;
+        let layer = &current.layer;
+        let place = place_in_base(layer);
+        let mut recipe = recipe_in(self.db, self.zone, layer, place, &current.props()?, false)?;
         // But a file is made read-only when that is committed, not before.
         recipe.read_only &= current
             .pristine_props()?
@@ -616,27 +632,6 @@ impl Todo<'_> {
     }
 }
 
-/// Does what needs nothing but the disk.
-fn perform(site: &Site, item: &Loaded) -> Result<Option<FileInfo>> {
-    match &item.step {
-        Ok(Step::Install(install)) => {
-            let source = Source::File(&site.adm, &install.text);
-            let Install { path, recipe, .. } = install;
-            let recorded = install::by_rename(&site.root, path, source, recipe, site.tmp())?;
-            Ok(recorded
-                .filter(|_| install.record)
-                .map(|(size, time)| (path.clone(), size, time)))
-        }
-        Ok(Step::Commit(commit)) => finish_commit(site, commit),
-        Ok(Step::Remove(path)) => {
-            let (dir, path) = site.locate(path);
-            dir.remove_if_exists(path).map(|()| None)
-        }
-        Ok(Step::Other) => Ok(None),
-        Err(error) => Err(error.clone()),
-    }
-}
-
 /// After a commit: the working file is written anew if translation makes it differ, and its size and
 /// time are recorded if it is what was committed.
 fn finish_commit(site: &Site, commit: &Commit) -> Result<Option<FileInfo>> {
@@ -696,33 +691,31 @@ pub(crate) fn recipe_with(
     props: &Props,
     use_commit_times: bool,
 ) -> Result<Recipe> {
-    let zone = &wc.options().time_zone;
-    if layer.op_depth == 0 {
-        return recipe_in(wc.db(), zone, layer, props, use_commit_times);
-    }
-    // Its place is that of its source.
-    let elsewhere = Layer {
-        repos_path: None,
-        ..layer.clone()
-    };
-    recipe_in(wc.db(), zone, &elsewhere, props, use_commit_times)
+    let (zone, place) = (&wc.options().time_zone, place_in_base(layer));
+    recipe_in(wc.db(), zone, layer, place, props, use_commit_times)
 }
 
-/// As [`recipe_with`], for who has but the database. A layer with a place in the repository is taken
-/// to be there.
-pub(crate) fn recipe_in(
+/// Returns the repository and the path of a BASE node. That of a layer above is its source's.
+fn place_in_base(layer: &Layer) -> Option<(i64, RelPathBuf)> {
+    let place = layer.repos_id.zip(layer.repos_path.clone());
+    place.filter(|_| layer.op_depth == 0)
+}
+
+/// As [`recipe_with`], for who has but the database; `place` is where the node is, or is to be.
+fn recipe_in(
     db: &Db,
     zone: &TimeZone,
     layer: &Layer,
+    place: Option<(i64, RelPathBuf)>,
     props: &Props,
     use_commit_times: bool,
 ) -> Result<Recipe> {
-    let repos = match layer.repos_id {
+    let repos = match place.as_ref().map_or(layer.repos_id, |(id, _)| Some(*id)) {
         Some(id) => Some(db.repository(id)?),
         None => None,
     };
-    let locked = match (layer.repos_id, &layer.repos_path, layer.op_depth) {
-        (Some(id), Some(path), 0) => db.lock(id, path)?.is_some(),
+    let locked = match (&place, layer.op_depth) {
+        (Some((id, path)), 0) => db.lock(*id, path)?.is_some(),
         // What is not in the repository yet can be written.
         _ => layer.op_depth > 0,
     };
@@ -731,7 +724,7 @@ pub(crate) fn recipe_in(
         props,
         &RecipeInfo {
             repos_root: repos.as_ref().map_or(&nowhere, |repos| &repos.root),
-            repos_path: layer.repos_path.as_deref(),
+            repos_path: place.as_ref().map(|(_, path)| &**path),
             changed: &layer.changed(),
             locked,
             use_commit_times,

@@ -87,8 +87,8 @@ impl WorkingCopy {
             return Ok(None);
         };
         let relpath = RelPathBuf::new(relpath)?;
-        let above = relpath.ancestors().filter(|folder| !folder.is_root());
-        for folder in std::iter::once(&*relpath).chain(above) {
+        let path_and_above = std::iter::once(&*relpath).chain(relpath.ancestors());
+        for folder in path_and_above.filter(|folder| !folder.is_root()) {
             if seen.contains(folder) {
                 break;
             }
@@ -185,9 +185,19 @@ impl WorkingCopy {
     /// Has the database file fetched if all of it is going to be read, since the walk begins at
     /// the root, from another machine. Called within a read transaction after its first query.
     pub(crate) fn read_ahead(&self, target: &RelPath) {
-        if target.is_root() && sylvan_io::fs_type(self.root.as_path()).is_network() {
+        if target.is_root() && self.is_far() {
             self.db.read_ahead();
         }
+    }
+
+    /// Tells whether each step on its files is likely to be a round trip.
+    pub(crate) fn is_far(&self) -> bool {
+        self.options.is_far(self.root.as_path())
+    }
+
+    /// Returns how many threads should work on its files.
+    pub(crate) fn workers(&self) -> usize {
+        self.options.workers_at(self.root.as_path())
     }
 
     /// Returns the database, for one thread at a time.

@@ -166,7 +166,7 @@ fn probe(
             })
             .collect()
     };
-    let threads = wc.options().workers_at(wc.root().as_path());
+    let threads = wc.workers();
     let share = found.len().div_ceil(threads.max(1)).max(32);
     if found.len() <= share {
         return probe(found);

@@ -68,7 +68,7 @@ impl<'a> Transmitter<'a> {
     /// An operating system's error.
     pub fn new(wc: &'a WorkingCopy) -> Result<Self> {
         let site = Site::of(wc)?;
-        let store = Store::new(&site, false)?;
+        let store = Store::new(&site, false, wc.is_far())?;
         Ok(Self {
             wc,
             site,

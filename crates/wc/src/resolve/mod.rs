@@ -139,7 +139,7 @@ fn apply(
         site,
         root: wc.root(),
         zone: &wc.options().time_zone,
-        workers: wc.options().workers_at(wc.root().as_path()),
+        workers: wc.workers(),
     };
     runner.run(Some(&items), cancel)
 }

@@ -91,8 +91,8 @@ fn walk_raw(
 ) -> Result<()> {
     // On a local disk listing a folder takes less than handing it to a thread.
     let workers = match wc.options().workers {
-        None if !sylvan_io::fs_type(wc.root().as_path()).is_network() => 1,
-        _ => wc.options().workers_at(wc.root().as_path()),
+        None if !wc.is_far() => 1,
+        _ => wc.workers(),
     };
     let pristine = wc.adm_path("pristine");
     let mut walker = Walker {

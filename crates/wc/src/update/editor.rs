@@ -210,7 +210,7 @@ impl<'s, 'e: 's, 'a: 'e> UpdateEditor<'s, 'e, 'a> {
             dirs: HashMap::new(),
             files: HashMap::new(),
             known: RefCell::default(),
-            is_far: sylvan_io::fs_type(env.site.root.path()).is_network(),
+            is_far: env.is_far,
             collected: 0,
             root_opened: false,
             target_deleted: false,

@@ -51,7 +51,7 @@ pub(crate) fn run(
         .unwrap_or_default();
     let taken = {
         let mut editor = Collector {
-            store: Store::new(&site, false)?,
+            store: Store::new(&site, false, wc.is_far())?,
             cancel,
             name: file.external.path.basename(),
             pristine: base_text(wc, file)?,
@@ -65,7 +65,7 @@ pub(crate) fn run(
     if !news.closed {
         return bump_only(wc, file, &repos_path, rev);
     }
-    let store = Store::new(&site, false)?;
+    let store = Store::new(&site, false, wc.is_far())?;
     let outcome = Arrival {
         wc,
         site: &site,

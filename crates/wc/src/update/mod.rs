@@ -115,11 +115,12 @@ pub fn run(
         Ok((fixed, !wc.db().exists(rows::ANY_PRISTINE, [])?))
     })?;
     let env = Env {
-        store: Store::new(&site, fresh_store)?,
+        store: Store::new(&site, fresh_store, wc.is_far())?,
         site,
         root: wc.root().clone(),
         zone: wc.options().time_zone.clone(),
-        workers: wc.options().workers_at(wc.root().as_path()),
+        workers: wc.workers(),
+        is_far: wc.is_far(),
         shared: Shared::new(IN_FLIGHT, progress.clone()),
         inbox: Inbox::default(),
         queue: Queue::new(workers(wc)),

@@ -34,6 +34,8 @@ pub(super) struct Env<'a> {
     pub zone: TimeZone,
     /// How many threads work on files at once.
     pub workers: usize,
+    /// Each step on files is likely to be a round trip.
+    pub is_far: bool,
     pub store: Store,
     pub shared: Shared,
     pub inbox: Inbox,
